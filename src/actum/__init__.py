@@ -1,2 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Actum is an action kernel: it describes, confirms, delivers, observes and grades effects."""
+"""Actum is an action kernel: it describes, confirms, delivers, observes and grades effects.
+
+Importing this package imports nothing else of it: the public names are resolved on first use, so
+that the command line can start without them.
+"""
+
+import importlib
+
+__version__ = "0.1.0"
+
+_LAZY = {"Kernel": "actum.bootstrap", "AsyncKernel": "actum.bootstrap"}
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A capability describes, executes, verifies and rehearses one kind of action."""
