@@ -44,7 +44,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None or not everything_is_required():
         return
-    if _forbidden_skips(terminal) and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+    ended_well = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    if ended_well and _forbidden_skips(terminal):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
