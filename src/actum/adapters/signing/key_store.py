@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A folder of key files holds one key for each name, readable by its owner only.
+
+Two kinds of file, told apart by their ending. `NAME.key.json` (mode 0600) is canonical JSON with the raw seed
+in base64: kernel, verifier and log keys, which a process must use without a person. `NAME.key.pem` is PKCS#8
+under a passphrase: a person's key. Beside both stands `NAME.pub.json` with the public half.
+
+File modes protect against other uids, not against code that runs under this one.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import re
+import stat
+from pathlib import Path
+
+import msgspec
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from actum.adapters.signing.ed25519 import Ed25519Signer
+from actum.model import canonical
+from actum.model.errors import CorruptRecordError, EnvironmentFault, RefusedError, UsageError
+from actum.ports.signer import unknown_key
+
+_OWNER_ONLY = 0o600
+_FORMAT = "ed25519-seed/v1"
+_name_form = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}", re.ASCII)
+
+
+class _SeedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    format: str
+    keyid: str
+    seed: str
+
+
+class PublicHalf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The public half of a key: what a trust file is given."""
+
+    keyid: str
+    public: str
+
+
+class FileKeyStore:
+    """Keys in one folder, which is made with mode 0700 when the first key is."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def names(self) -> list[str]:
+        """Return the names of all keys, sorted."""
+        found = {path.name.removesuffix(".key.json") for path in self._folder.glob("*.key.json")}
+        found |= {path.name.removesuffix(".key.pem") for path in self._folder.glob("*.key.pem")}
+        return sorted(found)
+
+    def is_encrypted(self, name: str) -> bool:
+        """Tell whether loading this key needs a passphrase."""
+        return self._encrypted_path(name).exists()
+
+    def create(self, name: str, *, passphrase: bytes | None = None) -> Ed25519Signer:
+        """Make a key under a free name; UsageError `key_exists` where the name is taken."""
+        return self.put(name, Ed25519Signer.generate(), passphrase=passphrase)
+
+    def put(self, name: str, signer: Ed25519Signer, *, passphrase: bytes | None = None) -> Ed25519Signer:
+        """Write an existing key under a free name."""
+        plain, encrypted = self._plain_path(name), self._encrypted_path(name)
+        if plain.exists() or encrypted.exists():
+            raise UsageError(
+                "key_exists",
+                failed=f"A key named {name!r} exists already",
+                state="It was left as it is",
+                next_step="Choose another name, or retire the old key in the trust file first",
+            )
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if passphrase is None:
+            _write(plain, _seed_file(signer))
+        else:
+            _write(encrypted, _pkcs8(signer, passphrase=passphrase))
+        _write(self._public_path(name), canonical.encode(_public_half(signer)) + b"\n")
+        return signer
+
+    def load(self, name: str, *, passphrase: bytes | None = None) -> Ed25519Signer:
+        """Return the signer of that name.
+
+        Raises UsageError `key_unknown` or `passphrase_needed`, RefusedError `passphrase_wrong`,
+        EnvironmentFault `key_file_open_to_others`, CorruptRecordError `key_file`.
+        """
+        plain, encrypted = self._plain_path(name), self._encrypted_path(name)
+        if encrypted.exists():
+            return _load_encrypted(encrypted, passphrase=passphrase)
+        if not plain.exists():
+            raise unknown_key(name)
+        return _load_plain(plain)
+
+    def public(self, name: str) -> PublicHalf:
+        """Return the public half without touching the private one."""
+        path = self._public_path(name)
+        if not path.exists():
+            raise unknown_key(name)
+        try:
+            return canonical.decode_strict(path.read_bytes().removesuffix(b"\n"), PublicHalf)
+        except CorruptRecordError as error:
+            raise _corrupt(path) from error
+
+    def _plain_path(self, name: str) -> Path:
+        return self._folder / f"{_checked(name)}.key.json"
+
+    def _encrypted_path(self, name: str) -> Path:
+        return self._folder / f"{_checked(name)}.key.pem"
+
+    def _public_path(self, name: str) -> Path:
+        return self._folder / f"{_checked(name)}.pub.json"
+
+
+def _checked(name: str) -> str:
+    if not _name_form.fullmatch(name):
+        raise UsageError(
+            "key_name",
+            failed=f"{name!r} cannot be the name of a key",
+            state="Nothing was read or written",
+            next_step="Use letters, digits and . _ @ - only, beginning with a letter or digit",
+        )
+    return name
+
+
+def _public_half(signer: Ed25519Signer) -> PublicHalf:
+    return PublicHalf(keyid=signer.keyid, public=base64.b64encode(signer.public).decode())
+
+
+def _seed_file(signer: Ed25519Signer) -> bytes:
+    seed = base64.b64encode(signer.seed()).decode()
+    return canonical.encode(_SeedFile(format=_FORMAT, keyid=signer.keyid, seed=seed)) + b"\n"
+
+
+def _pkcs8(signer: Ed25519Signer, *, passphrase: bytes) -> bytes:
+    if not passphrase:
+        raise UsageError(
+            "passphrase_empty",
+            failed="An empty passphrase protects nothing",
+            state="No key was written",
+            next_step="Give a passphrase that only its owner knows",
+        )
+    return signer.private_key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(passphrase),
+    )
+
+
+def _write(path: Path, data: bytes) -> None:
+    # O_EXCL and the mode at creation: there is no moment at which another uid could open the file.
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _OWNER_ONLY)
+        with open(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise _fault(path, f"it cannot be written ({error.strerror})") from error
+
+
+def _read_private(path: Path) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        with open(fd, "rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & 0o077:
+                raise EnvironmentFault(
+                    "key_file_open_to_others",
+                    failed=f"The key file {path.name} can be reached by other users (mode {mode:04o})",
+                    state="The key was not used",
+                    next_step="Set its mode to 0600; unless nobody read it, have a new key enrolled",
+                )
+            return file.read(1 << 16)
+    except OSError as error:
+        raise _fault(path, f"it cannot be read ({error.strerror})") from error
+
+
+def _load_plain(path: Path) -> Ed25519Signer:
+    try:
+        whole = canonical.decode_strict(_read_private(path).removesuffix(b"\n"), _SeedFile)
+        signer = Ed25519Signer.from_seed(base64.b64decode(whole.seed, validate=True))
+    except (CorruptRecordError, binascii.Error, ValueError) as error:
+        raise _corrupt(path) from error
+    if whole.format != _FORMAT or whole.keyid != signer.keyid:
+        raise _corrupt(path)
+    return signer
+
+
+def _load_encrypted(path: Path, *, passphrase: bytes | None) -> Ed25519Signer:
+    if passphrase is None:
+        raise UsageError(
+            "passphrase_needed",
+            failed=f"The key file {path.name} is encrypted and no passphrase was given",
+            state="Nothing was signed",
+            next_step="Run in a terminal, or give --passphrase-file",
+        )
+    try:
+        key = serialization.load_pem_private_key(_read_private(path), passphrase)
+    except ValueError as error:
+        raise RefusedError(
+            "passphrase_wrong",
+            failed=f"The passphrase does not open the key file {path.name}",
+            state="Nothing was signed",
+            next_step="Try the passphrase again; if it is lost, have a new key enrolled",
+        ) from error
+    except TypeError as error:
+        raise _corrupt(path) from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise _corrupt(path)
+    return Ed25519Signer(key)
+
+
+def _fault(path: Path, why: str) -> EnvironmentFault:
+    return EnvironmentFault(
+        "key_file_unreachable",
+        failed=f"The key file {path.name} did not do its part: {why}",
+        state="Nothing was signed",
+        next_step="Look at the folder's owner and free space",
+    )
+
+
+def _corrupt(path: Path) -> CorruptRecordError:
+    return CorruptRecordError(
+        "key_file",
+        failed=f"The key file {path.name} does not hold: it is no key that was written here",
+        state="Nothing was signed",
+        next_step="Restore the file from a copy",
+    )
