@@ -22,9 +22,10 @@ import msgspec
 from msgspec.structs import astuple
 
 from actum.model.errors import CorruptRecordError, UsageError
+from actum.model.foreign import decode_foreign, digest_foreign, encode_foreign
+from actum.model.strict_json import MAX_DEPTH, ForeignNumber, JsonRefused, parse_foreign
 
 MAX_SAFE_INTEGER = 2**53 - 1
-MAX_DEPTH = 64
 
 T = TypeVar("T")
 
@@ -112,8 +113,6 @@ def _check_members(values: Collection[object], depth: int) -> None:
                 raise _refuse("an integer lies outside +/-(2^53-1); write it as text")
     if kinds <= _leaves:
         return
-    if depth > MAX_DEPTH:
-        raise _refuse(f"it is nested more than {MAX_DEPTH} levels deep")
     for value in values:
         if type(value) not in _leaves:
             _check_nested(value, depth)
@@ -121,6 +120,11 @@ def _check_members(values: Collection[object], depth: int) -> None:
 
 def _check_nested(value: object, depth: int) -> None:
     kind = type(value)
+    if isinstance(value, enum.Enum):
+        _check_enum_class(type(value))
+        return
+    if depth >= MAX_DEPTH:
+        raise _refuse(f"it has more than {MAX_DEPTH} levels")
     if kind is dict:
         members = cast("dict[object, object]", value)
         if members:
@@ -133,10 +137,8 @@ def _check_nested(value: object, depth: int) -> None:
         _check_members(cast("list[object]", value), depth + 1)
     elif isinstance(value, msgspec.Struct):
         if kind not in _records:
-            _check_record_class(kind)
+            _check_record_class(type(value))
         _check_members(astuple(value), depth + 1)
-    elif isinstance(value, enum.Enum):
-        _check_enum_class(type(value))
     else:
         raise _refuse(f"a value of type {kind.__name__} has no canonical bytes")
 
@@ -178,16 +180,6 @@ def _corrupt(why: str) -> CorruptRecordError:
         next_step="Compare it with its digest and restore it from a copy that holds",
     )
 
-
-# Imported last because foreign JSON is written with the limits and digests above.
-from actum.model.foreign import (  # noqa: E402
-    ForeignNumber,
-    JsonRefused,
-    decode_foreign,
-    digest_foreign,
-    encode_foreign,
-    parse_foreign,
-)
 
 __all__ = [
     "MAX_DEPTH",

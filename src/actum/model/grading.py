@@ -119,7 +119,7 @@ class ResolutionOutcome(enum.Enum):
     BAD_DEADLINE = "bad_deadline"
 
 
-class Pair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class GradePair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A finality with its confidence; whether it is claimed or graded is said where it stands."""
 
     finality: EffectFinality
@@ -156,7 +156,7 @@ class Graded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     `status` is None while the effect is open (`initiated`).
     """
 
-    pair: Pair
+    pair: GradePair
     status: EffectStatus | None
     situation: Situation
     reasons: tuple[ReasonCode, ...] = ()
@@ -167,4 +167,11 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     outcome: ResolutionOutcome
     seconds: int | None = None
+    on_deadline: DeadlinePolicy | None = None
+
+
+class Resolution(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A deadline (RFC 3339 text) and what happens when it passes; both may be absent."""
+
+    deadline: str | None = None
     on_deadline: DeadlinePolicy | None = None
