@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store keeps every record and enforces the rules again in the database itself."""
+"""The store adapter writes its statements once; SQLite and PostgreSQL provide transactions and dialect."""
