@@ -16,7 +16,7 @@ from functools import total_ordering
 
 import msgspec
 
-from actum.model import canonical
+from actum.model import foreign
 from actum.model.effect import Resource
 from actum.model.grading import ExecutorSaid, LookOutcome
 
@@ -88,7 +88,7 @@ class ReceiptEvidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     def digest(self) -> str:
         """Return the digest over all lower levels."""
-        return canonical.digest_foreign(msgspec.to_builtins(self))
+        return foreign.digest_foreign(msgspec.to_builtins(self))
 
 
 class QualificationResult(enum.Enum):
@@ -111,4 +111,4 @@ class Qualification(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     def digest(self) -> str:
         """Return the digest a grant names."""
-        return canonical.digest_foreign(msgspec.to_builtins(self))
+        return foreign.digest_foreign(msgspec.to_builtins(self))

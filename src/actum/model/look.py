@@ -7,7 +7,7 @@ import enum
 
 import msgspec
 
-from actum.model import canonical
+from actum.model import foreign
 from actum.model.grading import LookOutcome
 
 
@@ -76,9 +76,9 @@ def projection_digest(value: object, *, projection: str, salt: str) -> str:
     Expected and observed values go through this one function, so equality of digests is equality of
     projection and value.
     """
-    return canonical.digest_foreign({"salt": salt, "value": {"projection": projection, "value": value}})
+    return foreign.digest_foreign({"salt": salt, "value": {"projection": projection, "value": value}})
 
 
 def private_digest(value: object, *, salt: str) -> str:
     """Return the digest under which a private content object {salt, value} is published."""
-    return canonical.digest_foreign({"salt": salt, "value": value})
+    return foreign.digest_foreign({"salt": salt, "value": value})

@@ -13,7 +13,7 @@ import msgspec
 
 from actum.model.delivery import ExecutionKind
 from actum.model.evidence import VerifiedPostcondition
-from actum.model.grading import EffectConfidence, EffectFinality, EffectStatus, ExecutorSaid
+from actum.model.grading import EffectStatus, ExecutorSaid, GradePair
 from actum.model.look import SeenLook
 
 
@@ -22,13 +22,6 @@ class RetryState(enum.Enum):
 
     FIRST = "first"
     RETRY = "retry"
-
-
-class GradePair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How far it got, and how well we know."""
-
-    finality: EffectFinality
-    confidence: EffectConfidence
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -25,6 +25,7 @@ class LookRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     ``before`` is the observation's private detail from the BEFORE phase (null there); ``result`` is what the
     executor returned, a hint such as a created id, never a proof. ``expected_value`` is absent on purpose.
+    ``absence_is_proof`` and ``window_over`` are for the looker, which decides whether a look is definite.
     """
 
     capability: str
@@ -36,6 +37,8 @@ class LookRequest(msgspec.Struct, frozen=True, kw_only=True):
     before: dict[str, object] | None
     before_digest: str | None
     result: dict[str, object] | None
+    absence_is_proof: bool = False
+    window_over: bool = True
 
 
 class Verifier(Protocol):
