@@ -34,23 +34,13 @@ from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 # Imported once, before the forks. Nothing that starts a thread may stand here.
+# fmt: off
 WARM = (
-    "pytest",
-    "hypothesis",
-    "hypothesis.stateful",
-    "apsw",
-    "click",
+    "pytest", "hypothesis", "hypothesis.stateful", "apsw", "click", "msgspec", "msgspec.json", "re2",
+    "rfc8785", "rich.console", "rich.table", "yaml", "asyncio", "email.message",
     "cryptography.hazmat.primitives.asymmetric.ed25519",
-    "msgspec",
-    "msgspec.json",
-    "re2",
-    "rfc8785",
-    "rich.console",
-    "rich.table",
-    "yaml",
-    "asyncio",
-    "email.message",
 )
+# fmt: on
 # As in actum.testing.require, which must not be imported here.
 MAY_BE_ABSENT = ("shared vectors absent", "interpreter lacks")
 COPIED = ("src", "tests", "tools", "docs", "examples", "bench", "changelog.d", "requirements", ".ci")
