@@ -3,8 +3,9 @@
 
 A code is the first argument (or `code=`, `reason=`) of a call that makes an error or a refusal: a class of
 `actum.model.errors`, a class derived from one, or a function that hands its own parameter `code` or
-`reason` on to one. Constants, enum members and either-or expressions are followed; anything else is
-reported, because a code that cannot be read here cannot be documented.
+`reason` on to one. Constants, enum members, either-or expressions, tables, variables of the same function
+and texts with a fixed beginning (`proposal_*`) are followed, and so is the code of a refusal that is handed
+on. Anything else is reported, because a code that cannot be read here cannot be documented.
 
     python tools/errors_page.py          write the page
     python tools/errors_page.py --check  exit 1 where the page is stale
@@ -57,7 +58,7 @@ class Sources:
             for path in sorted((root / "src" / "actum").rglob("*.py"))
         }
         # Kept apart by module: two modules may both have a constant or a helper of the same name.
-        self.constants: dict[tuple[str, str], str] = {}
+        self.constants: dict[tuple[str, str], list[str]] = {}
         self.members: dict[str, str] = {}
         self.branch_of = {name: name for name in BRANCHES}
         for module, tree in self.trees.items():
@@ -69,34 +70,74 @@ class Sources:
                 for base in (_name(base) for base in node.bases):
                     if base in self.branch_of:
                         self.branch_of[node.name] = self.branch_of[base]
-            for owner, target, value in _assignments(node):
+            for owner, target, values in _assignments(node):
                 if owner:
-                    self.members[f"{owner}.{target}"] = value
+                    self.members[f"{owner}.{target}"] = values[0]
                 else:
-                    self.constants[(module, target)] = value
+                    self.constants[(module, target)] = values
 
-    def values(self, module: str, node: ast.expr) -> list[str] | None:
-        """The strings an expression can be, or None where that cannot be read."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return [node.value]
+    def values(self, module: str, node: ast.expr, *, local: dict[str, list[ast.expr]]) -> list[str] | None:
+        """The strings an expression can be, or None where that cannot be read.
+
+        `local` holds what the enclosing function assigns to its variables.
+        """
+        if isinstance(node, ast.Constant):
+            return [node.value] if isinstance(node.value, str) else None
         if isinstance(node, ast.IfExp):
-            both = [self.values(module, node.body), self.values(module, node.orelse)]
-            return None if None in both else [v for vs in both if vs is not None for v in vs]
-        if isinstance(node, ast.Name) and (module, node.id) in self.constants:
-            return [self.constants[(module, node.id)]]
-        if isinstance(node, ast.Attribute):
-            text = ast.unparse(node).removesuffix(".value")
-            member = ".".join(text.split(".")[-2:])
-            return [self.members[member]] if member in self.members else None
-        return None
+            return self._all(module, [node.body, node.orelse], local=local)
+        if isinstance(node, ast.Name):
+            known = self.constants.get((module, node.id))
+            inner = {name: found for name, found in local.items() if name != node.id}
+            return known or self._all(module, local.get(node.id, []), local=inner)
+        if isinstance(node, ast.BinOp) or (isinstance(node, ast.JoinedStr) and node.values):
+            start = node.left if isinstance(node, ast.BinOp) else node.values[0]
+            known = self.values(module, start, local=local)
+            return known and [f"{text}*" for text in known]
+        if isinstance(node, ast.Call | ast.Subscript):
+            return self._looked_up(module, node, local=local)
+        return self._attribute(node) if isinstance(node, ast.Attribute) else None
+
+    def _all(
+        self, module: str, nodes: list[ast.expr], *, local: dict[str, list[ast.expr]]
+    ) -> list[str] | None:
+        found = [self.values(module, node, local=local) for node in nodes]
+        return None if None in found or not found else [v for vs in found if vs is not None for v in vs]
+
+    def _looked_up(
+        self, module: str, node: ast.Call | ast.Subscript, *, local: dict[str, list[ast.expr]]
+    ) -> list[str] | None:
+        """Everything in a table of the module, and the default where one is given."""
+        if isinstance(node, ast.Subscript):
+            return self.values(module, node.value, local=local)
+        if not isinstance(node.func, ast.Attribute) or node.func.attr != "get":
+            return None
+        table = self.values(module, node.func.value, local=local)
+        default = self._all(module, node.args[1:2], local=local) if node.args[1:2] else []
+        return None if table is None or default is None else table + default
+
+    def _attribute(self, node: ast.Attribute) -> list[str] | None:
+        # The code of an error or refusal that exists already was read where it was made.
+        if node.attr in ("reason", "code"):
+            return []
+        member = ".".join(ast.unparse(node).removesuffix(".value").split(".")[-2:])
+        return [self.members[member]] if member in self.members else None
 
 
 def _name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _assignments(node: ast.stmt) -> Iterator[tuple[str, str, str]]:
-    """(class or "", name, string) of each assignment of a string constant in the statement."""
+def _strings(node: ast.expr | None) -> list[str]:
+    """The string a constant is, or the strings a table leads to."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    if isinstance(node, ast.Dict):
+        return [text for value in node.values for text in _strings(value)]
+    return []
+
+
+def _assignments(node: ast.stmt) -> Iterator[tuple[str, str, list[str]]]:
+    """(class or "", name, strings) of each assignment of a constant or a table of constants."""
     body = node.body if isinstance(node, ast.ClassDef) else [node]
     owner = node.name if isinstance(node, ast.ClassDef) else ""
     for item in body:
@@ -106,8 +147,8 @@ def _assignments(node: ast.stmt) -> Iterator[tuple[str, str, str]]:
             target = item.target.id
         else:
             continue
-        if isinstance(item.value, ast.Constant) and isinstance(item.value.value, str):
-            yield owner, target, item.value.value
+        if _strings(item.value):
+            yield owner, target, _strings(item.value)
 
 
 def _code_argument(call: ast.Call) -> ast.expr | None:
@@ -134,30 +175,45 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     return {a.arg for a in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]}
 
 
-def _calls(tree: ast.Module) -> Iterator[tuple[ast.Call, set[str], str]]:
-    """Each call with the parameters and the name of the function it stands in."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-    def walk(node: ast.AST, parameters: set[str], function: str) -> Iterator[tuple[ast.Call, set[str], str]]:
+
+def _locals(functions: list[Function]) -> dict[str, list[ast.expr]]:
+    """What the innermost function assigns to each of its variables."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(functions[-1]) if functions else ():
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found.setdefault(node.targets[0].id, []).append(node.value)
+    return found
+
+
+def _calls(tree: ast.Module) -> Iterator[tuple[ast.Call, list[Function]]]:
+    """Each call with the functions it stands in, the outermost first."""
+
+    def walk(node: ast.AST, functions: list[Function]) -> Iterator[tuple[ast.Call, list[Function]]]:
         for child in ast.iter_child_nodes(node):
-            inner, name = parameters, function
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                inner, name = parameters | _parameters(child), child.name
+            inner = [*functions, child] if isinstance(child, Function) else functions
             if isinstance(child, ast.Call):
-                yield child, parameters, function
-            yield from walk(child, inner, name)
+                yield child, functions
+            yield from walk(child, inner)
 
-    yield from walk(tree, set(), "")
+    yield from walk(tree, [])
+
+
+def _handed_on(argument: ast.expr | None, functions: list[Function]) -> bool:
+    """The code is a parameter of a function around the call: it is read where that function is called."""
+    return isinstance(argument, ast.Name) and any(argument.id in _parameters(f) for f in functions)
 
 
 def helpers(sources: Sources) -> dict[tuple[str, str], str]:
     """(module, function) that hands a parameter on as the code, with the branch it makes."""
     found: dict[tuple[str, str], str] = {}
     for module, tree in sources.trees.items():
-        for call, parameters, function in _calls(tree):
+        for call, functions in _calls(tree):
             branch = sources.branch_of.get(_name(call.func))
             code = _code_argument(call) if branch else None
-            if branch and isinstance(code, ast.Name) and code.id in parameters and function != "__init__":
-                found[(module, function)] = branch
+            if branch and _handed_on(code, functions) and functions[-1].name != "__init__":
+                found[(module, functions[-1].name)] = branch
     return found
 
 
@@ -169,15 +225,15 @@ def scan(root: Path) -> tuple[dict[tuple[str, str], Code], list[str]]:
     codes: dict[tuple[str, str], Code] = {}
     unread: list[str] = []
     for module, tree in sources.trees.items():
-        for call, parameters, _function in _calls(tree):
+        for call, functions in _calls(tree):
             name = _name(call.func)
             branch = sources.branch_of.get(name) or handing_on.get((module, name)) or imported.get(name)
             argument = _code_argument(call) if branch else None
             if branch is None or argument is None or name == "from_refused":
                 continue
-            if isinstance(argument, ast.Name) and argument.id in parameters:
+            if _handed_on(argument, functions):
                 continue
-            values = sources.values(module, argument)
+            values = sources.values(module, argument, local=_locals(functions))
             if values is None:
                 unread.append(f"{module}:{call.lineno}: {ast.unparse(argument)}")
                 continue

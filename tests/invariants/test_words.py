@@ -35,6 +35,8 @@ ALLOWED_PHRASES = (
     r"\bnothing unverified\b",
     r"\b(?:success (?:is|needs) )?finalized (?:\+|and) verified\b",
     r"\bnever (?:as )?verified\b",
+    r"\bgraded verified,? from looks\b",
+    r"\bsaid to be done, nothing executed\b",
 )
 TEXT = re.compile(
     r"\b(?:verified|done|safe|safely|success|successful|successfully|succeeded)\b", re.IGNORECASE
