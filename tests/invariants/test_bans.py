@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,11 @@ def test_an_arrow_that_points_up_or_aside_breaks_the_build(
     assert report == "", report
     add_module(tree, module, text)
     assert "probe" in broken_contracts(tree, contract=contract)
+
+
+@pytest.mark.parametrize("contract, exempt", [("signing", "signing"), ("databases", "store")])
+def test_no_adapter_is_left_out_of_a_contract(contract: str, exempt: str) -> None:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    sources = next(c["source_modules"] for c in config["contracts"] if c["id"] == contract)
+    adapters = {p.parent.name for p in (SRC / "actum" / "adapters").glob("*/__init__.py")}
+    assert {f"actum.adapters.{name}" for name in adapters - {exempt}} <= set(sources)
