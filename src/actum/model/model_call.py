@@ -61,9 +61,9 @@ class ModelFaultKind(enum.Enum):
     """Why a call gave no answer.
 
     `too_long`: the prompt is over the context, or the answer over its bound or token contract.
-    `truncated`: the answer was cut off, by the token limit or by the wire. `not_allowed`: refused here, before
-    any call. `declined`: the model or its provider would not answer. `garbage`: something came that is no
-    answer: no JSON, not the schema, an unreadable envelope, no token count.
+    `truncated`: the answer was cut off, by the token limit or by the wire. `not_allowed`: refused here,
+    before any call. `declined`: the model or its provider would not answer. `garbage`: something came that
+    is no answer: no JSON, not the schema, an unreadable envelope, no token count.
     """
 
     UNAVAILABLE = "unavailable"

@@ -21,8 +21,8 @@ class ScriptExhausted(AssertionError):
 class ScriptedModel:
     """Answers from a list, one line for each call, in order.
 
-    A line is text (passed on verbatim, well formed or not), a dict (written as JSON), a ready `ModelAnswer` or
-    `ModelFault`, an exception (raised), or a function of the request that returns one of these. Nothing is
+    A line is text (passed on verbatim, well formed or not), a dict (written as JSON), a ready `ModelAnswer`
+    or `ModelFault`, an exception (raised), or a function of the request that returns one of these. Nothing is
     checked against the request's schema: what guards the kernel has are met by the text as it stands.
 
     >>> model = ScriptedModel([{"category": "invoice"}])

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Secrets are taken out of a value before it is stored, sent or shown to a model.
+
+Rules:
+
+1. A member whose name says secret loses its text or number, whatever it looks like; true, false, null stay.
+2. Every other text, member names too, loses what has the shape of a secret (`actum.kernel.secret_shapes`).
+3. In a list, the value after a secret flag (`--token`) or after a header name goes; so does `value` beside a
+   `name` or `key` that says secret.
+4. What is taken out is replaced by `[redacted:KIND]`; the same value gives the same result, and redacting a
+   result changes nothing.
+5. Whatever lies deeper than `MAX_DEPTH` is taken out unseen.
+
+What is found is named by kind and place, never by its text or digest: the digest of a short secret can be
+guessed. A secret that has no shape and no name is not found; nothing here proves that a text holds none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, TypeVar, cast, overload
+
+import msgspec
+
+from actum.kernel.secret_names import SecretKind, SecretName, secret_name
+from actum.kernel.secret_shapes import find_secrets
+from actum.kernel.secret_values import PLACEHOLDER
+from actum.model.errors import InvariantViolation
+from actum.model.foreign import MAX_DEPTH, ForeignNumber, pointer
+
+T = TypeVar("T", str, bytes)
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something was taken out: its kind, and the JSON Pointer of the text that held it, after redaction."""
+
+    kind: SecretKind
+    path: str
+
+
+@overload
+def redact(value: T) -> tuple[T, tuple[Finding, ...]]: ...
+@overload
+def redact(value: object) -> tuple[Any, tuple[Finding, ...]]: ...
+def redact(value: object) -> tuple[Any, tuple[Finding, ...]]:
+    """Return the value without its secrets, and what was found.
+
+    `value` is a foreign or plain JSON value, text, or bytes (read as Latin-1, so that every byte survives).
+    Raises InvariantViolation for any other type.
+
+    >>> redact({"user": "ann", "password": "hunter2"})[0]
+    {'user': 'ann', 'password': '[redacted:password]'}
+    """
+    walk = _Walk()
+    return walk.value(value, "", 0), tuple(walk.findings)
+
+
+_HEADER_KINDS = frozenset({SecretKind.AUTHORIZATION, SecretKind.COOKIE, SecretKind.API_KEY})
+_NUMBERS = (int, float, Decimal, ForeignNumber)
+
+
+class _Walk:
+    """One pass over a value; `meaning` is what the name above it promises, None where that is nothing."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def value(self, value: object, path: str, depth: int, meaning: SecretName | None = None) -> object:
+        if isinstance(value, bytes):
+            return self._text(value.decode("latin-1"), path, meaning).encode("latin-1")
+        if isinstance(value, str):
+            return self._text(value, path, meaning)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, _NUMBERS):
+            # Rule 1. A number under a plural name (`tokens`) is a count.
+            return value if meaning is None or meaning.plural else self._replaced(meaning.kind, path)
+        # Rule 5.
+        if depth >= MAX_DEPTH:
+            return self._replaced(SecretKind.TOO_DEEP, path)
+        # In payments an authorization is a record; only its text form is a header.
+        inherited = None if meaning is not None and meaning.kind is SecretKind.AUTHORIZATION else meaning
+        if isinstance(value, dict):
+            return self._object(cast("dict[object, object]", value), path, depth, inherited)
+        if isinstance(value, list | tuple):
+            return self._list(cast("list[object]", value), path, depth, inherited)
+        raise InvariantViolation("redaction_sees_every_type", type=type(value).__name__)
+
+    def _text(self, text: str, path: str, meaning: SecretName | None) -> str:
+        # Rule 1.
+        if meaning is not None:
+            known = not text or PLACEHOLDER.fullmatch(text) is not None
+            return text if known else self._replaced(meaning.kind, path)
+        # Rule 2.
+        spans = find_secrets(text)
+        if not spans:
+            return text
+        pieces: list[str] = []
+        position = 0
+        for span in spans:
+            pieces += (text[position : span.start], self._replaced(span.kind, path))
+            position = span.end
+        return "".join([*pieces, text[position:]])
+
+    def _object(
+        self, members: dict[object, object], path: str, depth: int, inherited: SecretName | None
+    ) -> dict[str, object]:
+        out: dict[str, object] = {}
+        beside = _named_beside_value(members)
+        for name, member in members.items():
+            if not isinstance(name, str):
+                raise InvariantViolation("redaction_sees_every_type", type=type(name).__name__)
+            shown = _free_name(self._text(name, path, None), out, members)
+            meaning = secret_name(name) or (beside if name == "value" else None) or inherited
+            out[shown] = self.value(member, pointer(path, shown), depth + 1, meaning)
+        return out
+
+    def _list(self, items: list[object], path: str, depth: int, inherited: SecretName | None) -> list[object]:
+        return [
+            self.value(item, pointer(path, index), depth + 1, meaning or inherited)
+            for index, (item, meaning) in enumerate(zip(items, _meanings_by_place(items), strict=True))
+        ]
+
+    def _replaced(self, kind: SecretKind, path: str) -> str:
+        # Rule 4.
+        self.findings.append(Finding(kind=kind, path=path))
+        return f"[redacted:{kind.value}]"
+
+
+def _free_name(shown: str, taken: dict[str, object], members: dict[object, object]) -> str:
+    # Two names that became one placeholder must not become one member.
+    number, free = 1, shown
+    while free in taken or (number > 1 and free in members):
+        number += 1
+        free = f"{shown}#{number}"
+    return free
+
+
+def _named_beside_value(members: dict[object, object]) -> SecretName | None:
+    # Rule 3.
+    if "value" not in members:
+        return None
+    for label in ("name", "key"):
+        text = members.get(label)
+        if isinstance(text, str) and (meaning := secret_name(text)) is not None:
+            return meaning
+    return None
+
+
+def _meanings_by_place(items: list[object]) -> Iterator[SecretName | None]:
+    # Rule 3.
+    before: SecretName | None = None
+    for item in items:
+        yield before if not (isinstance(item, str) and item.startswith("-")) else None
+        before = None
+        if isinstance(item, str) and item.startswith("-") and "=" not in item and " " not in item:
+            before = secret_name(item)
+        elif isinstance(item, str) and len(items) == 2:
+            meaning = secret_name(item)
+            before = meaning if meaning is not None and meaning.kind in _HEADER_KINDS else None
