@@ -114,21 +114,24 @@ def read_password(*, env: str | None, file: str | None, purpose: str) -> str:
         descriptor = os.open(file or "", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _no_password(purpose, f"{file} cannot be opened ({error.strerror})") from error
+    facts = os.fstat(descriptor)
+    # Rule 3
+    if not stat.S_ISREG(facts.st_mode) or facts.st_mode & 0o077:
+        os.close(descriptor)
+        raise EnvironmentFault(
+            "password_file_open_to_others",
+            failed=f"{file} is no private file",
+            state="No connection was opened",
+            next_step=f"Run chmod 600 {file} and try again",
+            purpose=purpose,
+        )
     with os.fdopen(descriptor, "rb") as handle:
-        facts = os.fstat(descriptor)
-        # Rule 3
-        if not stat.S_ISREG(facts.st_mode) or facts.st_mode & 0o077:
-            raise EnvironmentFault(
-                "password_file_open_to_others",
-                failed=f"{file} is no private file",
-                state="No connection was opened",
-                next_step=f"Run chmod 600 {file} and try again",
-                purpose=purpose,
-            )
-        try:
-            return handle.read(4096).decode("utf-8").strip("\r\n")
-        except UnicodeDecodeError as error:
-            raise _no_password(purpose, f"{file} is not UTF-8") from error
+        text = handle.read(4096)
+    try:
+        return text.decode("utf-8").strip("\r\n")
+    except UnicodeDecodeError:
+        # The error's own text would quote what stands in the file, so no cause is chained.
+        raise _no_password(purpose, f"{file} is not UTF-8") from None
 
 
 def _no_password(purpose: str, why: str) -> EnvironmentFault:

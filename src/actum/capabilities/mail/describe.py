@@ -31,6 +31,7 @@ from actum.capabilities.mail.message import (
     unify_line_ends,
 )
 from actum.model.errors import Refused
+from actum.model.visible import mixed_script, visible
 from actum.ports.capability import DescribeContext
 
 MAX_RECIPIENTS = 100
@@ -39,7 +40,6 @@ MAX_TEXT = 1_000_000
 
 _MEMBERS = frozenset({"to", "cc", "subject", "text", "in_reply_to", "from"})
 _id_form = re.compile(r"[A-Za-z0-9_-]{1,100}", re.ASCII)
-_INVISIBLE = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 
 
 def resolve_letter(
@@ -119,13 +119,12 @@ def shown_lines(letter: Letter) -> tuple[str, ...]:
     lines += [f"Subject: {letter.subject}", f"Date: {letter.date}", f"Message-ID: {letter.message_id}"]
     if letter.in_reply_to is not None:
         lines.append(f"In-Reply-To: {letter.in_reply_to}")
-    return tuple(visible(line) for line in (*lines, "", *letter.text.split("\n")))
-
-
-def visible(text: str) -> str:
-    """Return the text with every character that would not show, or would reorder others, spelled out."""
-    return "".join(
-        f"\\u{{{ord(mark):x}}}" if unicodedata.category(mark) in _INVISIBLE else mark for mark in text
+    odd = mixed_script(" ".join(lines))
+    if odd:
+        lines.append(f"Letters that look like others: {', '.join(odd)}")
+    return (
+        *(visible(line) for line in (*lines, "")),
+        *(visible(line, keep_lines=True) for line in letter.text.split("\n")),
     )
 
 

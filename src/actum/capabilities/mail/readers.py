@@ -181,11 +181,12 @@ def _look_at(path: str, *, wanted: bytes) -> tuple[tuple[int, str], bytes | None
         if os.path.islink(path):
             return None
         raise _unreadable(path, error.strerror or "it cannot be opened") from error
+    facts = os.fstat(descriptor)
+    # Rule 3; checked before the descriptor becomes a file object, which a folder cannot become.
+    if not stat.S_ISREG(facts.st_mode):
+        os.close(descriptor)
+        return None
     with os.fdopen(descriptor, "rb") as handle:
-        facts = os.fstat(descriptor)
-        # Rule 3
-        if not stat.S_ISREG(facts.st_mode):
-            return None
         identity = (facts.st_ino, os.path.basename(path).partition(":")[0])
         head = handle.read(_HEAD_BYTES)
         return identity, head + handle.read(MAX_COPY_BYTES - len(head)) if wanted in head else None
