@@ -101,7 +101,7 @@ def _consistency(leaves: Sequence[bytes], first: int, *, whole: bool) -> list[by
 
 def check_inclusion(leaf: bytes, index: int, size: int, *, proof: Sequence[bytes], root: bytes) -> bool:
     """Tell whether `proof` leads from the leaf hash at `index` to the `root` of `size` leaves."""
-    if not 0 <= index < size or not _all_hashes((leaf, root, *proof)):
+    if not 0 <= index < size or not _all_hashes((leaf, *proof)):
         return False
     node, last, current = index, size - 1, leaf
     for sibling in proof:
@@ -126,7 +126,7 @@ def check_consistency(
 
     An empty first tree is refused: it is a prefix of everything and its proof would show nothing.
     """
-    if not 0 < first <= second or not _all_hashes((first_root, second_root, *proof)):
+    if not 0 < first <= second or not _all_hashes(proof):
         return False
     if first == second:
         return not proof and first_root == second_root

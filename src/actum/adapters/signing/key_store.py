@@ -2,8 +2,10 @@
 """A folder of key files holds one key for each name, readable by its owner only.
 
 Two kinds of file, told apart by their ending. `NAME.key.json` (mode 0600) is canonical JSON with the raw seed
-in base64: kernel, verifier and log keys, which a process must use without a person. `NAME.key.pem` is PKCS#8
-under a passphrase: a person's key. Beside both stands `NAME.pub.json` with the public half.
+in base64: kernel, verifier and log keys, which a process must use without a person. `NAME.sealed.json` is
+PKCS#8 under a passphrase: a person's key. PKCS#8 as written here stretches a passphrase by 2048 rounds only,
+so the passphrase goes through scrypt first and its result is what PKCS#8 is given. Beside both stands
+`NAME.pub.json` with the public half.
 
 File modes protect against other uids, not against code that runs under this one.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import os
 import re
 import stat
@@ -27,7 +30,10 @@ from actum.model.errors import CorruptRecordError, EnvironmentFault, RefusedErro
 from actum.ports.signer import unknown_key
 
 _OWNER_ONLY = 0o600
-_FORMAT = "ed25519-seed/v1"
+_SEED_FORMAT = "ed25519-seed/v1"
+_SEALED_FORMAT = "ed25519-pkcs8-scrypt/v1"
+# 32 MiB and about a tenth of a second for each guess.
+_SCRYPT_N, _SCRYPT_R, _SCRYPT_P = 2**15, 8, 1
 _name_form = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}", re.ASCII)
 
 
@@ -35,6 +41,13 @@ class _SeedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     format: str
     keyid: str
     seed: str
+
+
+class _SealedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    format: str
+    keyid: str
+    salt: str
+    pkcs8: str
 
 
 class PublicHalf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,12 +66,12 @@ class FileKeyStore:
     def names(self) -> list[str]:
         """Return the names of all keys, sorted."""
         found = {path.name.removesuffix(".key.json") for path in self._folder.glob("*.key.json")}
-        found |= {path.name.removesuffix(".key.pem") for path in self._folder.glob("*.key.pem")}
+        found |= {path.name.removesuffix(".sealed.json") for path in self._folder.glob("*.sealed.json")}
         return sorted(found)
 
     def is_encrypted(self, name: str) -> bool:
         """Tell whether loading this key needs a passphrase."""
-        return self._encrypted_path(name).exists()
+        return self._sealed_path(name).exists()
 
     def create(self, name: str, *, passphrase: bytes | None = None) -> Ed25519Signer:
         """Make a key under a free name; UsageError `key_exists` where the name is taken."""
@@ -66,8 +79,8 @@ class FileKeyStore:
 
     def put(self, name: str, signer: Ed25519Signer, *, passphrase: bytes | None = None) -> Ed25519Signer:
         """Write an existing key under a free name."""
-        plain, encrypted = self._plain_path(name), self._encrypted_path(name)
-        if plain.exists() or encrypted.exists():
+        plain, sealed = self._plain_path(name), self._sealed_path(name)
+        if plain.exists() or sealed.exists():
             raise UsageError(
                 "key_exists",
                 failed=f"A key named {name!r} exists already",
@@ -78,7 +91,7 @@ class FileKeyStore:
         if passphrase is None:
             _write(plain, _seed_file(signer))
         else:
-            _write(encrypted, _pkcs8(signer, passphrase=passphrase))
+            _write(sealed, _sealed_file(signer, passphrase=passphrase))
         _write(self._public_path(name), canonical.encode(_public_half(signer)) + b"\n")
         return signer
 
@@ -88,9 +101,9 @@ class FileKeyStore:
         Raises UsageError `key_unknown` or `passphrase_needed`, RefusedError `passphrase_wrong`,
         EnvironmentFault `key_file_open_to_others`, CorruptRecordError `key_file`.
         """
-        plain, encrypted = self._plain_path(name), self._encrypted_path(name)
-        if encrypted.exists():
-            return _load_encrypted(encrypted, passphrase=passphrase)
+        plain, sealed = self._plain_path(name), self._sealed_path(name)
+        if sealed.exists():
+            return _load_sealed(sealed, passphrase=passphrase)
         if not plain.exists():
             raise unknown_key(name)
         return _load_plain(plain)
@@ -108,8 +121,8 @@ class FileKeyStore:
     def _plain_path(self, name: str) -> Path:
         return self._folder / f"{_checked(name)}.key.json"
 
-    def _encrypted_path(self, name: str) -> Path:
-        return self._folder / f"{_checked(name)}.key.pem"
+    def _sealed_path(self, name: str) -> Path:
+        return self._folder / f"{_checked(name)}.sealed.json"
 
     def _public_path(self, name: str) -> Path:
         return self._folder / f"{_checked(name)}.pub.json"
@@ -132,10 +145,10 @@ def _public_half(signer: Ed25519Signer) -> PublicHalf:
 
 def _seed_file(signer: Ed25519Signer) -> bytes:
     seed = base64.b64encode(signer.seed()).decode()
-    return canonical.encode(_SeedFile(format=_FORMAT, keyid=signer.keyid, seed=seed)) + b"\n"
+    return canonical.encode(_SeedFile(format=_SEED_FORMAT, keyid=signer.keyid, seed=seed)) + b"\n"
 
 
-def _pkcs8(signer: Ed25519Signer, *, passphrase: bytes) -> bytes:
+def _sealed_file(signer: Ed25519Signer, *, passphrase: bytes) -> bytes:
     if not passphrase:
         raise UsageError(
             "passphrase_empty",
@@ -143,11 +156,24 @@ def _pkcs8(signer: Ed25519Signer, *, passphrase: bytes) -> bytes:
             state="No key was written",
             next_step="Give a passphrase that only its owner knows",
         )
-    return signer.private_key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.BestAvailableEncryption(passphrase),
+    salt = os.urandom(16)
+    stretched = serialization.BestAvailableEncryption(_stretch(passphrase, salt=salt))
+    der = signer.private_key.private_bytes(
+        serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, stretched
     )
+    sealed = _SealedFile(
+        format=_SEALED_FORMAT,
+        keyid=signer.keyid,
+        salt=base64.b64encode(salt).decode(),
+        pkcs8=base64.b64encode(der).decode(),
+    )
+    return canonical.encode(sealed) + b"\n"
+
+
+def _stretch(passphrase: bytes, *, salt: bytes) -> bytes:
+    room = 64 * 1024 * 1024
+    key = hashlib.scrypt(passphrase, salt=salt, n=_SCRYPT_N, r=_SCRYPT_R, p=_SCRYPT_P, maxmem=room, dklen=32)
+    return key.hex().encode()
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -185,12 +211,12 @@ def _load_plain(path: Path) -> Ed25519Signer:
         signer = Ed25519Signer.from_seed(base64.b64decode(whole.seed, validate=True))
     except (CorruptRecordError, binascii.Error, ValueError) as error:
         raise _corrupt(path) from error
-    if whole.format != _FORMAT or whole.keyid != signer.keyid:
+    if whole.format != _SEED_FORMAT or whole.keyid != signer.keyid:
         raise _corrupt(path)
     return signer
 
 
-def _load_encrypted(path: Path, *, passphrase: bytes | None) -> Ed25519Signer:
+def _load_sealed(path: Path, *, passphrase: bytes | None) -> Ed25519Signer:
     if passphrase is None:
         raise UsageError(
             "passphrase_needed",
@@ -199,7 +225,15 @@ def _load_encrypted(path: Path, *, passphrase: bytes | None) -> Ed25519Signer:
             next_step="Run in a terminal, or give --passphrase-file",
         )
     try:
-        key = serialization.load_pem_private_key(_read_private(path), passphrase)
+        whole = canonical.decode_strict(_read_private(path).removesuffix(b"\n"), _SealedFile)
+        salt = base64.b64decode(whole.salt, validate=True)
+        der = base64.b64decode(whole.pkcs8, validate=True)
+    except (CorruptRecordError, binascii.Error, ValueError) as error:
+        raise _corrupt(path) from error
+    if whole.format != _SEALED_FORMAT:
+        raise _corrupt(path)
+    try:
+        key = serialization.load_der_private_key(der, _stretch(passphrase, salt=salt))
     except ValueError as error:
         raise RefusedError(
             "passphrase_wrong",
@@ -211,7 +245,10 @@ def _load_encrypted(path: Path, *, passphrase: bytes | None) -> Ed25519Signer:
         raise _corrupt(path) from error
     if not isinstance(key, Ed25519PrivateKey):
         raise _corrupt(path)
-    return Ed25519Signer(key)
+    signer = Ed25519Signer(key)
+    if signer.keyid != whole.keyid:
+        raise _corrupt(path)
+    return signer
 
 
 def _fault(path: Path, why: str) -> EnvironmentFault:
