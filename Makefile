@@ -26,7 +26,7 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	@tools/system_packages
-	@$(PY) -m pytest -n $(JOBS) -rs $(ARGS)
+	@$(PY) -m pytest -n $(JOBS) --dist loadfile -rs $(ARGS)
 
 lint: $(STAMP)
 	@.venv/bin/ruff check --quiet .
@@ -43,7 +43,8 @@ imports: $(STAMP)
 	@.venv/bin/lint-imports
 
 tidy: $(STAMP)
-	@$(PY) -m pytest tests/invariants
+	@$(PY) -m pytest tests/invariants/test_tidy.py tests/invariants/test_words.py \
+		tests/invariants/test_claims_about_tests.py
 
 mutants: $(STAMP)
 	@$(PY) tools/mutants.py --jobs $(JOBS) $(if $(ONLY),--only $(ONLY))
