@@ -183,7 +183,7 @@ def _key_term(term: Node) -> tuple[str, Lit] | None:
 
 
 class StepIndex(NamedTuple):
-    """Everything a walk of one step needs, resolved once."""
+    """Everything a walk of one step needs, resolved once. ``has_rules`` counts inactive patterns too."""
 
     step: Step
     process: Process
@@ -194,6 +194,7 @@ class StepIndex(NamedTuple):
     rules: RuleIndex
     patterns: RuleIndex
     skill_needs_person: bool
+    has_rules: bool
 
 
 class RulebookIndex(NamedTuple):
@@ -251,6 +252,7 @@ def _process_steps(
         found[(process.name, step.id)] = StepIndex(
             step, process, skill, fields, readers, actions, rules, patterns[step.id],
             needs_person(skill.then, fields=fields, actions=actions),
+            bool(skill.rules) or any(step.id in pattern.steps for pattern in process.patterns),
         )  # fmt: skip
     return found
 

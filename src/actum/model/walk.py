@@ -124,6 +124,10 @@ class QuestionDraft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """Return the digest that a person's answer names."""
         return canonical.digest(self)
 
+    def shown(self) -> str:
+        """Return the packet as plain JSON, numbers as they were written: what a person is shown."""
+        return foreign.dump_foreign(foreign.decode_foreign(self.packet_json.encode())).decode()
+
 
 class FailureDraft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A visible failure of a plumbing step whose file says ``residual: fail``."""
@@ -171,3 +175,7 @@ class NeedModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     contract: ReasoningContract
     answer_schema: dict[str, Any]
     data_classes: tuple[str, ...]
+
+    def shown(self) -> str:
+        """Return the packet as plain JSON, numbers as they were written: the text for a model."""
+        return foreign.dump_foreign(foreign.decode_foreign(self.packet_json.encode())).decode()

@@ -4,8 +4,8 @@
 Rules
 1. A hit of one rule of the step's skill wins; it wins over the fields, and the condition says which it was.
 2. Otherwise the step wins where all its fields are present, typed and not empty.
-3. A plumbing step that requires no fields has all of them; a reasoning step without fields is not won so,
-   because its file said that something must be interpreted.
+3. A plumbing step that requires no fields and has neither rules nor patterns has nothing to decide and is
+   won by that; a step with rules waits for one of them, and a reasoning step has something to interpret.
 4. It stages only actions bound to the resolving skill; anything else is our defect, not a stage.
 """
 
@@ -33,7 +33,7 @@ def answer(at: StepIndex, facts: Facts) -> RungAnswer:
 
 def _by_fields(at: StepIndex, facts: Facts, skipped: tuple[Skip, ...]) -> RungAnswer:
     step = at.step
-    if not step.fields and step.kind is not StepKind.PLUMBING:  # Rule 3
+    if not step.fields and (step.kind is not StepKind.PLUMBING or at.has_rules):  # Rule 3
         return _no(at, RungOutcome.NO_MATCH, "no field is required and no rule hit", skipped)
     missing = facts.missing_from(step.fields)
     if missing:  # Rule 2
