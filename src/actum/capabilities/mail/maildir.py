@@ -16,8 +16,9 @@ from actum.capabilities.mail.config import MailConfig
 from actum.capabilities.mail.describe import rebuild_message
 from actum.model import canonical
 from actum.model.effect import AbsenceIdentity, Resource
-from actum.model.errors import EnvironmentFault, InvariantViolation, Refused
+from actum.model.errors import InvariantViolation, Refused
 from actum.model.grading import ExecutorSaid
+from actum.model.visible import visible
 from actum.ports.executor import Dispatch, EffectView, ExecutorReport, Held
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -45,10 +46,7 @@ class DraftExecutor:
         self._folder = config.drafts or ""
 
     def hold(self, effect: EffectView) -> Held | Refused:
-        """Open the maildir's folders; refuse where they are not the ones resolved or the name is taken.
-
-        Raises EnvironmentFault drafts_unreachable where the maildir is gone.
-        """
+        """Open the maildir's folders; refuse where they are not the ones resolved or the name is taken."""
         rebuilt = rebuild_message(effect.arguments)
         if isinstance(rebuilt, Refused):
             return rebuilt
@@ -59,7 +57,7 @@ class DraftExecutor:
         try:
             folders = _open_folders(self._folder)
         except OSError as error:
-            raise _unreachable(self._folder, error) from error
+            return _unreachable(self._folder, error)
         held = DraftHeld(folders, name=name, raw=rebuilt[1])
         facts = os.fstat(folders["new"])
         # Rule 1
@@ -97,7 +95,7 @@ def draft_resource(folder: str, *, message_id: str) -> Resource | Refused:
     try:
         folders = _open_folders(folder)
     except OSError as error:
-        return Refused(reason="drafts_unreachable", facts={"path": folder, "why": error.strerror or ""})
+        return _unreachable(folder, error)
     held = DraftHeld(folders, name=name, raw=b"")
     try:
         facts = os.fstat(folders["new"])
@@ -157,11 +155,8 @@ def _taken(folders: dict[str, int], name: str) -> bool:
     return stat.S_IFMT(found.st_mode) != 0
 
 
-def _unreachable(folder: str, error: OSError) -> EnvironmentFault:
-    return EnvironmentFault(
-        "drafts_unreachable",
-        failed=f"The drafts maildir {folder} cannot be opened: {error.strerror}",
-        state="No draft was written",
-        next_step="Create the maildir with tmp, new and cur, or correct drafts in the [mail] section",
-        path=folder,
+def _unreachable(folder: str, error: OSError) -> Refused:
+    return Refused(
+        reason="drafts_unreachable",
+        facts={"path": visible(folder), "why": error.strerror or "it cannot be opened"},
     )

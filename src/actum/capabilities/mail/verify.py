@@ -42,7 +42,7 @@ DRAFTED = "mail.drafted@1"
 class DeliveredVerifier:
     """Looks for a sent message in the recipients' mailboxes, or in the one mailbox that is configured."""
 
-    id = "mail.delivered"
+    id = "actum.mail.send"
     version = "1"
 
     def __init__(self, reader: MailboxReader, *, config: MailConfig) -> None:
@@ -76,7 +76,7 @@ class DeliveredVerifier:
 class DraftVerifier:
     """Looks for a draft in the drafts maildir."""
 
-    id = "mail.drafted"
+    id = "actum.mail.draft"
     version = "1"
     projection = DRAFTED
 
@@ -160,13 +160,13 @@ def _observation(
     absence_is_definite: bool,
 ) -> Observation:
     copies = sum(len(one.copies) for one in found.values())
-    detail: dict[str, object] = {
-        "copies": copies,
-        "messages": {place: one.messages for place, one in found.items()},
-    }
     why = _why_unclear(copies, request=request, absence_is_definite=absence_is_definite)
-    if why is not None:
-        detail["reason"] = why
+    detail: dict[str, object] = {
+        "value": value,
+        "copies": copies,
+        "places": {place: {"messages": one.messages} for place, one in found.items()},
+        "reason": why,
+    }
     return Observation(
         value=value,
         outcome=LookOutcome.DEFINITE if why is None else LookOutcome.UNCLEAR,
@@ -177,15 +177,15 @@ def _observation(
 
 
 def _why_unclear(copies: int, *, request: LookRequest, absence_is_definite: bool) -> str | None:
-    if request.phase is Phase.BEFORE:
-        return None
     # Rule 2
+    if copies and request.phase is Phase.BEFORE:
+        return "already_so_before"
     if copies and request.before is None:
-        return "no_look_before"
+        return "not_seen_before"
     if copies and request.before is not None and request.before.get("copies") != 0:
-        return "already_there_before"
+        return "already_so_before"
     # Rule 1
-    if not copies and not absence_is_definite:
+    if not copies and request.phase is not Phase.BEFORE and not absence_is_definite:
         return "absence_proves_nothing"
     return None
 
