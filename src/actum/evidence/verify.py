@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Callable
 from typing import BinaryIO
 
 import msgspec
@@ -69,13 +70,16 @@ def verify_bundle(
     min_size: int | None = None,
     max_age_ms: int | None = None,
     require: frozenset[Aspect] = DEFAULT_REQUIRE,
+    on_receipt: Callable[[PublishedReceipt], None] | None = None,
 ) -> Verdict:
     """Return what the bundle in `stream` establishes for a reader with this trust and outside view.
 
+    `on_receipt` is shown each receipt as it is read, before anything behind it was checked: what it keeps is
+    worth no more than the verdict's `intact`.
     Raises UsageError `checkpoint_unusable`; a bundle that does not hold is a verdict and no exception.
     """
     outside = OutsideView(now_ms=now_ms, checkpoint=checkpoint, min_size=min_size, max_age_ms=max_age_ms)
-    reading = _Reading(trust, outside=outside)
+    reading = _Reading(trust, outside=outside, on_receipt=on_receipt)
     try:
         reading.run(stream)
     except BundleFault as fault:
@@ -86,8 +90,15 @@ def verify_bundle(
 class _Reading:
     """One pass over one bundle."""
 
-    def __init__(self, trust: Trust | None, *, outside: OutsideView) -> None:
+    def __init__(
+        self,
+        trust: Trust | None,
+        *,
+        outside: OutsideView,
+        on_receipt: Callable[[PublishedReceipt], None] | None,
+    ) -> None:
         self._trust = trust
+        self._on_receipt = on_receipt
         self._outside = outside
         self._problems = Problems()
         self._signers = Signers(trust, problems=self._problems)
@@ -196,6 +207,8 @@ class _Reading:
             raise BundleFault("chain", line=line, why="it stands in another chain than its turn's")
         # Step 7
         self._receipts += 1
+        if self._on_receipt is not None:
+            self._on_receipt(receipt)
         if self._completeness is not None:
             self._completeness.stated(receipt.finished_at_ms)
         self._signers.judge(key, roles=RECEIPT_ROLES, at_ms=receipt.finished_at_ms, line=line)
