@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Never, cast
 
 from actum.model.errors import UsageError
@@ -70,15 +70,23 @@ class ForeignNumber:
         return f"ForeignNumber({self.text!r})"
 
     def to_decimal(self) -> Decimal:
-        """Return the exact value; raises decimal.InvalidOperation for an exponent past 10^18."""
-        return Decimal(self.text)
+        """Return the exact value; raise UsageError `bad_number` where its exponent is past 10^18."""
+        try:
+            return Decimal(self.text)
+        except InvalidOperation as error:
+            raise UsageError(
+                "bad_number",
+                failed=f"The number {self.text[:80]} is too large or too small to be computed with",
+                state="Its text is kept and nothing was computed",
+                next_step="Compare its text, or send a number with a smaller exponent",
+            ) from error
 
     def to_plain(self) -> int | float | Decimal:
         """Return int where it was written as one, else float where that loses nothing, else Decimal."""
         if "." not in self.text and "e" not in self.text and "E" not in self.text:
             # Python itself refuses to read integers of more than 4300 digits.
-            return int(self.text) if len(self.text) <= 4000 else Decimal(self.text)
-        exact, near = Decimal(self.text), float(self.text)
+            return int(self.text) if len(self.text) <= 4000 else self.to_decimal()
+        exact, near = self.to_decimal(), float(self.text)
         return near if Decimal(repr(near)) == exact else exact
 
 
