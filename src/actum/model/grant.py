@@ -19,10 +19,9 @@ class GrantPurpose(enum.Enum):
 
 
 class Authn(enum.Enum):
-    """How the person was known when the grant was made."""
+    """How the person was known: by a key only they can open, or by a session whose grant the kernel signs."""
 
     PASSPHRASE = "passphrase"
-    LOCAL = "local"
     SESSION = "session"
 
 

@@ -28,7 +28,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The whole private receipt of one execution.
 
     ``claimed`` is what the kernel sealed after the look; ``graded`` is equal or lower. ``settles`` is the
-    payload digest of the receipt this one looks at again. Model fields are explicit nulls where no model ran.
+    payload digest of the receipt this one looks at again. ``refused`` tells that Actum itself refused to
+    dispatch; ``person_says`` is happened, did_not or stop, ``said_by`` whose word it is. Model fields are explicit nulls where no model ran.
     """
 
     receipt_id: str
@@ -65,5 +66,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     reasoning_route: str
     content_model_id: str | None
     router_model_id: str | None
+    refused: bool
     person_says: str | None
+    said_by: str | None
     settles: str | None

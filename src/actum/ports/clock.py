@@ -17,6 +17,10 @@ class Clock(Protocol):
         """Return milliseconds that never step back while this machine is up."""
         ...
 
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Wait; a simulated clock steps forward instead."""
+        ...
+
 
 class Ids(Protocol):
     """Fresh ids and salts."""

@@ -24,8 +24,8 @@ class LookRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a verifier is asked: look at this effect's world.
 
     ``before`` is the observation's private detail from the BEFORE phase (null there); ``result`` is what the
-    executor returned, a hint such as a created id, never a proof. ``expected_value`` is absent on purpose.
-    ``absence_is_proof`` and ``window_over`` are for the looker, which decides whether a look is definite.
+    executor returned, a hint such as a created id, never a proof. The expected value is absent on purpose;
+    ``expected``, its digest, ``absence_is_proof`` and ``window_over`` are for the looker, which decides whether a look is definite.
     """
 
     capability: str
@@ -37,6 +37,7 @@ class LookRequest(msgspec.Struct, frozen=True, kw_only=True):
     before: dict[str, object] | None
     before_digest: str | None
     result: dict[str, object] | None
+    expected: str | None = None
     absence_is_proof: bool = False
     window_over: bool = True
 

@@ -77,7 +77,9 @@ class RecordVerifier:
     def observe(self, request: LookRequest) -> Observation:
         """Return the outcome that the store holds for the turn."""
         if self._store is None:
-            return Observation(value=None, outcome=LookOutcome.UNCLEAR, detail={"why": "no store to look into"})
+            return Observation(
+                value=None, outcome=LookOutcome.UNCLEAR, detail={"why": "no store to look into"}
+            )
         turn_id = str(request.arguments["turn_id"])
         rows = self._store.read(lambda tx: tx.events(kind=EVENT, turn_id=turn_id))
         outcomes = sorted({str(msgspec.json.decode(row.body)["outcome"]) for row in rows})
@@ -104,7 +106,9 @@ class MarkVerifier:
     def observe(self, request: LookRequest) -> Observation:
         """Return whether the row of the effect carries the dispatched mark."""
         if self._store is None:
-            return Observation(value=None, outcome=LookOutcome.UNCLEAR, detail={"why": "no store to look into"})
+            return Observation(
+                value=None, outcome=LookOutcome.UNCLEAR, detail={"why": "no store to look into"}
+            )
         row = self._store.read(lambda tx: tx.outbox_of_effect(request.effect_digest))
         dispatched = row is not None and row.dispatched_at_ms is not None
         return Observation(
@@ -157,7 +161,10 @@ class SubjectRecord:
     def rehearse(self, effect: EffectView) -> Rehearsal:
         """A record is never flagged, so it is never rehearsed."""
         return Rehearsal(
-            result=QualificationResult.NOT_POSSIBLE, reason="a record is not flagged", method="none", detail={}
+            result=QualificationResult.NOT_POSSIBLE,
+            reason="a record is not flagged",
+            method="none",
+            detail={},
         )
 
 

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A person's answer moves what waits: one gesture behind confirm, refuse and judge.
+
+Rules
+1. Only a named person with the role answers; agents, models and tools never hold it.
+2. A confirm is a signed grant for one exact digest, written in one transaction with the outbox row.
+3. Money and legal effects are confirmed one at a time, by neither the submitter nor the one acted for.
+4. The first answer counts: a second one is told what happened and changes nothing.
+5. A refused proposal is settled without being attempted, and sealed as such.
+6. A judgment is decided by the ladder from the question as it was shown, and recorded with the person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from actum.evidence.keys import Signer
+from actum.kernel.ladder import decide_by_person
+from actum.kernel.may_execute import may_confirm
+from actum.model import canonical
+from actum.model.activity import FailureCategory
+from actum.model.delivery import OutboxState
+from actum.model.effect import EffectClass, intent_digest, needs_qualification
+from actum.model.errors import InvariantViolation, Refused, RefusedError
+from actum.model.evidence import QualificationResult
+from actum.model.grant import Authn, Grant, GrantPurpose
+from actum.model.proposal import Proposal, ProposalState
+from actum.model.question import Question, QuestionReason, QuestionState
+from actum.model.walk import QuestionDraft
+from actum.model.work import StepState
+from actum.ports.store import EffectRow, Tx
+from actum.service import content
+from actum.service.line import Line
+from actum.service.seal import seal_grant
+from actum.service.standing import refresh
+from actum.service.view import TurnView, load_view, unknown
+from actum.service.walk import Walked, add_effect_row, failed, step_settled, take_decision, walk, write_walk
+
+CONFIRM_MS = 24 * 3600 * 1000
+CONFIRM_MONEY_MS = 3600 * 1000
+NOT_PERSONS = ("agent:", "model:", "tool:")
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """Who answers, and with what key: their own, or None for a session that the kernel's key vouches for."""
+
+    name: str
+    signer: Signer | None = None
+
+
+def require_role(tx: Tx, person: str, *, role: str) -> None:
+    """Raise RefusedError unless this is a person with the role (rule 1)."""
+    if person.startswith(NOT_PERSONS) or role not in tx.roles(person):
+        raise RefusedError(
+            "not_a_person" if person.startswith(NOT_PERSONS) else "role_missing",
+            failed=f"{person} may not answer this: it needs a person with the role {role}",
+            state="The question is still open",
+            next_step="Let somebody with the role answer, or have an operator give the role",
+            person=person,
+            role=role,
+        )
+
+
+def confirm(
+    line: Line,
+    question_ids: Sequence[str],
+    *,
+    person: Person,
+    accept_unqualified: bool = False,
+    shown_digest: str | None = None,
+) -> list[str]:
+    """Confirm exact effects; return the outbox id of each. All of them, or none."""
+
+    def work(tx: Tx) -> list[str]:
+        require_role(tx, person.name, role="approver")
+        loaded = [_open(tx, question_id, QuestionReason.CONFIRM) for question_id in question_ids]
+        effects = [_effect_of(tx, question) for question in loaded]
+        _refuse_many_money(effects)
+        return [
+            _confirm(
+                line, tx, question, effect, person=person, accepts=accept_unqualified, shown_digest=shown_digest
+            )
+            for question, effect in zip(loaded, effects, strict=True)
+        ]
+
+    return line.store.write(work)
+
+
+def _confirm(
+    line: Line,
+    tx: Tx,
+    question: Question,
+    row: EffectRow,
+    *,
+    person: Person,
+    accepts: bool,
+    shown_digest: str | None,
+) -> str:
+    proposal, descriptor = _proposal(tx, row), row.descriptor
+    turn = load_view(line, tx, question.turn_id)
+    # Rule 3
+    if not may_confirm(
+        descriptor.effect_class,
+        person=person.name,
+        submitter=turn.item.principal,
+        on_behalf_of=turn.item.on_behalf_of,
+    ):
+        raise RefusedError(
+            "confirm_not_independent",
+            failed=f"{person.name} submitted this or is acted for, and it is about money or law",
+            state="The question is still open",
+            next_step="Let somebody else confirm it",
+        )
+    if shown_digest is not None and shown_digest != question.shown_digest:
+        raise RefusedError(
+            "shown_other",
+            failed="what you were shown is not what this question asks now",
+            state="The question is still open",
+            next_step="Look at it again with `actum show`, then confirm",
+        )
+    qualification = tx.qualification(row.effect_digest)
+    if needs_qualification(descriptor) and (
+        qualification is None
+        or (qualification.result == QualificationResult.NOT_POSSIBLE.value and not accepts)
+    ):
+        raise RefusedError(
+            "not_qualified",
+            failed="this effect could not be rehearsed in isolation, and the confirm does not accept that",
+            state="The question is still open",
+            next_step="Look at the reason with `actum show`; to accept it, confirm with --accept-unqualified",
+        )
+    now = line.now()
+    money = descriptor.effect_class is EffectClass.MONEY_LEGAL
+    grant = Grant(
+        grant_id=line.ids.ulid(now),
+        purpose=GrantPurpose.CONFIRM,
+        incarnation=line.incarnation,
+        tenant=tx.tenant,
+        principal=person.name,
+        authn=Authn.SESSION if person.signer is None else Authn.PASSPHRASE,
+        subject_digest=row.effect_digest,
+        qualification_digest=None if qualification is None else qualification.digest,
+        shown_digest=question.shown_digest,
+        task=turn.item.work_item_id,
+        issued_at_ms=now,
+        expires_at_ms=now + (CONFIRM_MONEY_MS if money else CONFIRM_MS),
+        nonce=line.ids.salt(),
+        accepts_unqualified=accepts,
+    )
+    _answer(tx, question, by=person.name, answer="confirmed", now_ms=now)
+    intent = intent_digest(descriptor, principal=turn.item.principal)
+    bound = tx.find_idempotent(descriptor.capability, descriptor.idempotency_key)
+    if bound is not None:
+        return _confirmed_twice(line, tx, proposal, bound=bound, intent=intent)
+    # Rule 2
+    seal_grant(line, tx, grant, signer=person.signer, chain=question.turn_id)
+    outbox = add_effect_row(
+        line, tx, turn_id=question.turn_id, step_id=proposal.step_id, effect_digest=row.effect_digest,
+        capability=descriptor.capability, key=descriptor.idempotency_key, intent=intent,
+        grant_id=grant.grant_id, state=OutboxState.READY,
+    )  # fmt: skip
+    tx.set_proposal(proposal.proposed_action_id, state=ProposalState.GRANTED)
+    refresh(tx, question.turn_id, now_ms=now)
+    return outbox.outbox_id
+
+
+def _confirmed_twice(line: Line, tx: Tx, proposal: Proposal, *, bound: tuple[str, str], intent: str) -> str:
+    same = bound[0] == intent
+    tx.set_proposal(
+        proposal.proposed_action_id,
+        state=ProposalState.SUPERSEDED if same else ProposalState.REFUSED,
+        refusal=f"duplicate_of:{bound[1]}" if same else "idempotency_conflict",
+    )
+    if same:
+        step_settled(tx, proposal.turn_id, proposal.step_id)
+    else:
+        tx.set_visit(proposal.turn_id, proposal.step_id, state=StepState.FAILED)
+        failed(
+            line, tx, proposal.turn_id, category=FailureCategory.NATIVE_EXECUTION, reason="idempotency_conflict"
+        )
+    refresh(tx, proposal.turn_id, now_ms=line.now())
+    return bound[1]
+
+
+def refuse(line: Line, question_ids: Sequence[str], *, person: Person, reason: str = "") -> list[str]:
+    """Refuse proposed effects; return the outbox ids of the rows that say so. They are sealed by the next run."""
+
+    def work(tx: Tx) -> list[str]:
+        require_role(tx, person.name, role="approver")
+        return [
+            _refuse(line, tx, _open(tx, question_id, QuestionReason.CONFIRM), person=person, reason=reason)
+            for question_id in question_ids
+        ]
+
+    return line.store.write(work)
+
+
+def _refuse(line: Line, tx: Tx, question: Question, *, person: Person, reason: str) -> str:
+    row = _effect_of(tx, question)
+    proposal = _proposal(tx, row)
+    _answer(tx, question, by=person.name, answer=f"refused: {reason}" if reason else "refused", now_ms=line.now())
+    # Rule 5: the row is settled from the start, so nothing can claim it; the next run seals it.
+    outbox = add_effect_row(
+        line, tx, turn_id=question.turn_id, step_id=proposal.step_id, effect_digest=row.effect_digest,
+        capability=row.descriptor.capability, key=row.descriptor.idempotency_key,
+        intent=intent_digest(row.descriptor, principal=load_view(line, tx, question.turn_id).item.principal),
+        grant_id=None, state=OutboxState.SETTLED,
+    )  # fmt: skip
+    tx.set_proposal(proposal.proposed_action_id, state=ProposalState.DECLINED, refusal=reason or None)
+    step_settled(tx, question.turn_id, proposal.step_id)
+    refresh(tx, question.turn_id, now_ms=line.now())
+    return outbox.outbox_id
+
+
+def judge(
+    line: Line,
+    question_id: str,
+    *,
+    choice: str,
+    person: Person,
+    reason: str = "",
+    writes: Mapping[str, object] | None = None,
+) -> str:
+    """Decide a waiting step by a person's choice; return the turn's id. The walk goes on from there."""
+    question = line.store.read(lambda tx: _open(tx, question_id, QuestionReason.JUDGMENT))
+    line.store.read(lambda tx: require_role(tx, person.name, role="approver"))
+
+    def load(tx: Tx) -> tuple[QuestionDraft, TurnView]:
+        draft = canonical.decode_strict(content.load(line, tx, question.shown_digest), QuestionDraft)
+        return draft, load_view(line, tx, question.turn_id)
+
+    draft, view = line.store.read(load)
+    step = view.process.step(draft.step_id)
+    if step is None:
+        raise InvariantViolation("a question's step is in its process", step=draft.step_id)
+    # Rule 6
+    decided = decide_by_person(
+        step, subject=view.subject, question=draft, choice=choice, person=person.name, reason=reason,
+        now_ms=line.now(), index=view.index, writes=writes,
+    )  # fmt: skip
+    if isinstance(decided, Refused):
+        raise RefusedError.from_refused(
+            decided,
+            failed=f"the choice {choice!r} was not taken: {decided.reason}",
+            state="The question is still open",
+            next_step=f"Choose one of: {', '.join(draft.choices)}",
+        )
+    walked = Walked(base=frozenset((visit.step_id, visit.state) for visit in view.visits.values()))
+    take_decision(line, view, walked, step=step, decided=decided)
+
+    def work(tx: Tx) -> bool:
+        _answer(tx, _open(tx, question_id, QuestionReason.JUDGMENT), by=person.name, answer=choice, now_ms=line.now())
+        return write_walk(line, tx, view, walked)
+
+    if not line.store.write(work):
+        raise InvariantViolation("an open question's step is walked by its answer only", question=question_id)
+    walk(line, question.turn_id)
+    return question.turn_id
+
+
+def _answer(tx: Tx, question: Question, *, by: str, answer: str, now_ms: int) -> None:
+    # Rule 4
+    if not tx.answer_question(question.question_id, by=by, answer=answer, now_ms=now_ms):
+        raise _resolved(tx.question(question.question_id) or question)
+
+
+def _open(tx: Tx, question_id: str, reason: QuestionReason) -> Question:
+    question = tx.question(question_id)
+    if question is None:
+        raise unknown("question", question_id)
+    if question.state is not QuestionState.OPEN:
+        raise _resolved(question)
+    if question.reason is not reason:
+        raise RefusedError(
+            "other_question",
+            failed=f"question {question_id} asks for {question.reason.value}, not {reason.value}",
+            state="The question is still open",
+            next_step={
+                QuestionReason.CONFIRM: "Use `actum confirm` or `actum refuse`",
+                QuestionReason.JUDGMENT: "Use `actum judge`",
+            }.get(question.reason, "Use `actum settle`"),
+        )
+    return question
+
+
+def _resolved(question: Question) -> RefusedError:
+    how = f"{question.answered_by} answered it: {question.answer}" if question.answered_by else "it is void"
+    return RefusedError(
+        "question_resolved",
+        failed=f"question {question.question_id} is no longer open: {how}",
+        state="That answer stands; this one changed nothing",
+        next_step=f"See what came of it with `actum show {question.turn_id}`",
+        question_id=question.question_id,
+    )
+
+
+def _effect_of(tx: Tx, question: Question) -> EffectRow:
+    row = tx.effect(question.subject_ref)
+    if row is None:
+        raise InvariantViolation("a confirm asks about a stored effect", question=question.question_id)
+    return row
+
+
+def _proposal(tx: Tx, row: EffectRow) -> Proposal:
+    proposal = tx.proposal(row.proposed_action_id)
+    if proposal is None:
+        raise InvariantViolation("an effect has a proposal", effect=row.effect_digest)
+    return proposal
+
+
+def _refuse_many_money(effects: Sequence[EffectRow]) -> None:
+    money = [row for row in effects if row.descriptor.effect_class is EffectClass.MONEY_LEGAL]
+    if money and len(effects) > 1:
+        raise RefusedError(
+            "money_one_at_a_time",
+            failed="money and legal effects are confirmed one at a time",
+            state="None of these questions was answered",
+            next_step="Confirm each of them alone",
+        )
+

@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The delivery service is the only thing that calls an executor, and only between two commits.
+
+Rules
+1. Claim: lease, epoch and attempt in one commit.
+2. In the handler everything is checked again, and the resource is opened and held.
+3. The dispatched mark and the use of the grant commit before the executor is called.
+4. The executor acts once, through the held handle. Whatever it raises is recorded as its word.
+5. The verifier looks; within the consistency window it looks again until it can tell.
+6. Look, receipt, leaf, activity and row commit together; a stale epoch writes nothing.
+7. Nothing that was dispatched is called again but by the rules of `actum.kernel.delivery`.
+
+Every commit here stands behind a named crash point; a commit without one fails a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from actum.kernel.delivery import backoff_ms, row_after_look
+from actum.kernel.dispatch import DispatchFacts, refuse_dispatch
+from actum.kernel.redaction import redact
+from actum.model import foreign
+from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
+from actum.model.effect import Effect
+from actum.model.errors import InvariantViolation, Refused
+from actum.model.evidence import Qualification
+from actum.model.grading import ExecutorSaid, Graded, LookOutcome
+from actum.model.grant import GrantRow
+from actum.model.look import SeenLook
+from actum.model.proposal import ProposalState
+from actum.model.question import QuestionReason
+from actum.model.work import StepState
+from actum.ports.capability import Capability
+from actum.ports.executor import Dispatch, EffectView, ExecutorReport, Held, take_seal
+from actum.ports.store import Tx
+from actum.ports.verifier import LookRequest, Phase
+from actum.service import content
+from actum.service.grants import grant_holds
+from actum.service.line import Line
+from actum.service.not_attempted import seal_not_attempted
+from actum.service.points import AFTER_EXECUTE, BEFORE_EXECUTE, BEFORE_LOOK, commit, reach
+from actum.service.seal import Sealing, seal
+from actum.service.standing import refresh
+from actum.service.walk import ask, step_settled
+
+_SEAL = take_seal()
+LEASE_MS = 30_000
+BATCH_MAX = 64
+
+
+class Job(msgspec.Struct, kw_only=True):
+    """One claimed row on its way, with everything that was loaded for it."""
+
+    row: OutboxRow
+    capability: Capability
+    effect: Effect
+    arguments: dict[str, Any]
+    context: dict[str, Any]
+    grant: GrantRow | None
+    qualification: Qualification | None
+    decision_digest: str
+    proposal_state: ProposalState
+    submitter: str
+    on_behalf_of: str | None
+    content_model_id: str | None
+    route: str
+    execution: Execution | None = None
+    held: Held | None = None
+    before: SeenLook | None = None
+    report: ExecutorReport | None = None
+    look: SeenLook | None = None
+    refused: Refused | None = None
+
+    def view(self) -> EffectView:
+        """Return what executor and verifier may know."""
+        return EffectView(
+            effect_digest=self.effect.effect_digest,
+            salt=self.effect.salt,
+            descriptor=self.effect.descriptor,
+            arguments=self.arguments,
+        )
+
+
+def deliver_due(line: Line, *, limit: int = BATCH_MAX, lease_ms: int = LEASE_MS) -> int:
+    """Claim due effect rows and take each to the end of its attempt; return how many were claimed."""
+    now = line.now()
+    known = [info.id for info in line.registry.infos()]
+    # Rule 1
+    rows = commit(
+        line,
+        "claim",
+        lambda tx: tx.claim(
+            holder=line.holder, now_ms=now, lease_until_ms=now + lease_ms, limit=limit, capabilities=known
+        ),
+    )
+    if rows:
+        deliver(line, rows)
+    return len(rows)
+
+
+def deliver(line: Line, rows: Sequence[OutboxRow]) -> None:
+    """Take claimed rows through check, mark, act, look and seal, a commit for each stage of all of them."""
+    jobs = line.store.read(lambda tx: [load_job(line, tx, row) for row in rows])
+    try:
+        for job in jobs:
+            check(line, job)
+        _look_before(line, [job for job in jobs if job.refused is None])
+        _mark(line, jobs)
+        going = [job for job in jobs if job.refused is None and job.execution is not None]
+        for job in going:
+            _execute(line, job)
+        _look_after(line, going)
+        if going:
+            commit(line, "seal", lambda tx: [_settle(line, tx, job) for job in going])
+        stopped = [job for job in jobs if job.refused is not None]
+        if stopped:
+            seal_not_attempted(line, stopped_rows(stopped))
+    finally:
+        for job in jobs:
+            if job.held is not None:
+                job.held.close()
+
+
+def stopped_rows(jobs: Sequence[Job]) -> list[tuple[OutboxRow, Refused]]:
+    """Return the rows that the handler refused, with why."""
+    return [(job.row, job.refused) for job in jobs if job.refused is not None]
+
+
+def load_job(line: Line, tx: Tx, row: OutboxRow) -> Job:
+    """Load what a row stands on, as it is stored now."""
+    found = line.registry.find(row.capability)
+    stored = tx.effect(row.effect_digest or "")
+    if isinstance(found, Refused) or stored is None:
+        raise InvariantViolation("a claimed row has a known capability and an effect", row=row.outbox_id)
+    proposal = tx.proposal(stored.proposed_action_id)
+    turn = tx.turn(row.turn_id)
+    item = tx.work_item(turn.work_item_id) if turn is not None else None
+    if proposal is None or item is None:
+        raise InvariantViolation("an effect has a proposal, a turn and an item", row=row.outbox_id)
+    qualification = tx.qualification(stored.effect_digest)
+    decision = tx.decision(proposal.decision_digest)
+    return Job(
+        row=row,
+        capability=found,
+        effect=Effect(effect_digest=stored.effect_digest, salt=stored.salt, descriptor=stored.descriptor),
+        arguments=foreign.to_plain(foreign.decode_foreign(stored.arguments)),
+        context=foreign.to_plain(foreign.decode_foreign(stored.context)),
+        grant=None if row.grant_id is None else tx.grant(row.grant_id),
+        qualification=None
+        if qualification is None
+        else msgspec.json.decode(qualification.body, type=Qualification),
+        decision_digest=proposal.decision_digest,
+        proposal_state=proposal.state,
+        submitter=item.principal,
+        on_behalf_of=item.on_behalf_of,
+        content_model_id=_model_of(decision.body if decision else b"{}"),
+        route=decision.rung if decision else "structured",
+    )
+
+
+class _ModelCallOnly(msgspec.Struct):
+    model: str | None = None
+
+
+class _DecisionModel(msgspec.Struct):
+    model_call: _ModelCallOnly | None = None
+
+
+def _model_of(decision: bytes) -> str | None:
+    call = msgspec.json.decode(decision, type=_DecisionModel).model_call
+    return None if call is None else call.model
+
+
+def check(line: Line, job: Job) -> None:
+    """Check everything again and hold the resource; a refusal is left on the job (rule 2)."""
+    facts = DispatchFacts(
+        row=job.row,
+        effect=job.effect,
+        arguments_digest=foreign.digest_foreign(job.arguments),
+        proposal_state=job.proposal_state,
+        grant=job.grant,
+        grant_signed=job.grant is not None and grant_holds(line, job.grant),
+        qualification=job.qualification,
+        submitter=job.submitter,
+        on_behalf_of=job.on_behalf_of,
+        incarnation=line.incarnation,
+    )
+    job.refused = refuse_dispatch(facts, now_ms=line.now())
+    if job.refused is not None:
+        return
+    try:
+        held = job.capability.executor.hold(job.view())
+    except Exception as error:  # Nothing was dispatched, so whatever a capability raises here is a refusal.
+        job.refused = Refused(reason="hold_raised", facts={"error": type(error).__name__})
+        return
+    if isinstance(held, Refused):
+        job.refused = held
+    else:
+        job.held = held
+
+
+def look_request(job: Job, *, phase: Phase, window_over: bool) -> LookRequest:
+    """Return what the verifier is asked about a job."""
+    before = job.before
+    descriptor = job.effect.descriptor
+    return LookRequest(
+        capability=descriptor.capability,
+        effect_digest=job.effect.effect_digest,
+        salt=job.effect.salt,
+        descriptor=descriptor,
+        arguments=job.arguments,
+        phase=phase,
+        before=None if before is None else before.detail,
+        before_digest=None if before is None else before.observed,
+        result=None if job.report is None else job.report.result,
+        expected=None if descriptor.expected is None else descriptor.expected.digest,
+        absence_is_proof=job.capability.info.absence_is_proof,
+        window_over=window_over,
+    )
+
+
+def _look_before(line: Line, jobs: Sequence[Job]) -> None:
+    seen = line.looker.look_many([look_request(job, phase=Phase.BEFORE, window_over=False) for job in jobs])
+    for job, look in zip(jobs, seen, strict=True):
+        job.before = look
+
+
+def _mark(line: Line, jobs: Sequence[Job]) -> None:
+    """Commit the dispatched mark, the use of the grant and the execution, before anything acts (rule 3)."""
+    ready = [job for job in jobs if job.refused is None]
+    if not ready:
+        return
+    for job in ready:
+        job.execution = _execution(line, job)
+
+    def work(tx: Tx) -> list[bool]:
+        return [_mark_one(line, tx, job) for job in ready]
+
+    marked = commit(line, "dispatch", work)
+    for job, done in zip(ready, marked, strict=True):
+        if not done:
+            job.execution = None  # The claim is no longer ours: somebody else has the row.
+
+
+def _execution(line: Line, job: Job) -> Execution:
+    now = line.now()
+    record = job.effect.descriptor.capability == "subject.record"
+    before = job.before
+    return Execution(
+        execution_id=line.ids.ulid(now),
+        tenant=job.row.tenant,
+        outbox_id=job.row.outbox_id,
+        turn_id=job.row.turn_id,
+        epoch=job.row.epoch,
+        kind=ExecutionKind.RECORD if record else ExecutionKind.EFFECT,
+        started_at_ms=now,
+        finished_at_ms=None,
+        before=None if before is None else msgspec.json.encode(before.detail).decode(),
+        before_digest=None if before is None else before.observed,
+        executor_said=None,
+        result_digest=None,
+    )
+
+
+def _mark_one(line: Line, tx: Tx, job: Job) -> bool:
+    row = job.row
+    if job.execution is None:
+        raise InvariantViolation("a marked row has an execution", row=row.outbox_id)
+    if row.grant_id is not None and not tx.use_grant(row.grant_id, outbox_id=row.outbox_id):
+        job.refused = Refused(reason="grant_used")
+        return False
+    if not tx.mark_dispatched(row.outbox_id, epoch=row.epoch, now_ms=job.execution.started_at_ms):
+        return False
+    tx.add_execution(job.execution)
+    tx.set_visit(row.turn_id, row.step_id, state=StepState.RUNNING)
+    refresh(tx, row.turn_id, now_ms=line.now())
+    return True
+
+
+def _execute(line: Line, job: Job) -> None:
+    """Act once; whatever happens becomes the executor's word (rule 4)."""
+    if job.execution is None or job.held is None:
+        raise InvariantViolation("only a marked, held row is executed", row=job.row.outbox_id)
+    dispatch = Dispatch(
+        seal=_SEAL,
+        effect=job.view(),
+        outbox_id=job.row.outbox_id,
+        epoch=job.row.epoch,
+        execution_id=job.execution.execution_id,
+        deadline_ms=line.now() + job.capability.info.timeout_ms,
+    )
+    reach(line, BEFORE_EXECUTE)
+    try:
+        report = job.capability.executor.execute(dispatch, job.held)
+    except Exception as error:  # After dispatch an exception is the executor's word, not an end of the run.
+        report = ExecutorReport(said=ExecutorSaid.RAISED, result={"raised": type(error).__name__})
+    reach(line, AFTER_EXECUTE)
+    result, _ = redact(report.result)
+    job.report = msgspec.structs.replace(report, result=result)
+
+
+def _look_after(line: Line, jobs: Sequence[Job]) -> None:
+    """Look until each look can tell or its window is over (rule 5)."""
+    open_jobs = list(jobs)
+    started = line.clock.monotonic_ms()
+    wait = 20
+    while open_jobs:
+        reach(line, BEFORE_LOOK)
+        passed = line.clock.monotonic_ms() - started
+        over = [passed >= job.capability.info.consistency_window_ms for job in open_jobs]
+        asked = [
+            look_request(job, phase=Phase.AFTER, window_over=end)
+            for job, end in zip(open_jobs, over, strict=True)
+        ]
+        seen = line.looker.look_many(asked)
+        again: list[Job] = []
+        for job, look, end in zip(open_jobs, seen, over, strict=True):
+            job.look = look
+            matched = look.outcome is LookOutcome.DEFINITE and look.observed == _expected(job)
+            if not matched and not end:
+                again.append(job)
+        open_jobs = again
+        if open_jobs:
+            line.clock.sleep_ms(wait)
+            wait = min(wait * 2, 500)
+
+
+def _expected(job: Job) -> str | None:
+    expected = job.effect.descriptor.expected
+    return None if expected is None else expected.digest
+
+
+def sealing_of(job: Job, *, finished_at_ms: int) -> Sealing:
+    """Return what is sealed of a job that was dispatched."""
+    if job.execution is None:
+        raise InvariantViolation("only an execution is sealed", row=job.row.outbox_id)
+    report = job.report
+    # A verifier that has nothing to look at leaves no look: the grade stays what nobody saw.
+    looks = () if job.look is None or not job.capability.info.observable else (job.look,)
+    return Sealing(
+        row=job.row,
+        execution=job.execution,
+        effect=job.effect,
+        decision_digest=job.decision_digest,
+        grant_digest=None if job.grant is None else job.grant.payload_digest,
+        dispatched=True,
+        said=None if report is None else report.said,
+        acknowledged=report is not None and report.acknowledged,
+        result=None if report is None else report.result,
+        looks=looks,
+        expected=_expected(job),
+        context=job.context,
+        finished_at_ms=max(finished_at_ms, job.execution.started_at_ms),
+        reasoning_route=job.route,
+        content_model_id=job.content_model_id,
+    )
+
+
+def _settle(line: Line, tx: Tx, job: Job) -> None:
+    """Write everything that is known of an attempt (rule 6)."""
+    sealing = sealing_of(job, finished_at_ms=line.now())
+    row = job.row
+    found = tx.outbox(row.outbox_id)
+    if found is None or found.epoch != row.epoch or found.state is not OutboxState.DISPATCHED:
+        return  # A stale epoch writes nothing: whoever took the row over has sealed it.
+    finish_execution(line, tx, sealing)
+    _, graded = seal(line, tx, sealing)
+    state = row_after_look(
+        graded,
+        absence_is_proof=job.capability.info.absence_is_proof,
+        attempts=row.attempts,
+        attempts_max=job.capability.info.attempts_max,
+    )
+    move_after_seal(line, tx, row, state=state, graded=graded)
+
+
+def finish_execution(line: Line, tx: Tx, sealing: Sealing) -> None:
+    """Note the executor's word on the execution and keep its result."""
+    digest = None if sealing.result is None else content.keep_json(line, tx, sealing.result)
+    tx.finish_execution(
+        sealing.execution.execution_id,
+        finished_at_ms=sealing.finished_at_ms,
+        said=None if sealing.said is None else sealing.said.value,
+        result_digest=digest,
+    )
+
+
+def move_after_seal(line: Line, tx: Tx, row: OutboxRow, *, state: OutboxState, graded: Graded) -> None:
+    """Move row, proposal, visit and activity to what a sealed attempt means (rule 7)."""
+    wait = backoff_ms(row.outbox_id, attempts=row.attempts) if state is OutboxState.RETRY_WAIT else 0
+    moved = tx.move_outbox(
+        row.outbox_id, epoch=row.epoch, state=OutboxState.DISPATCHED, to=state, not_before_ms=line.now() + wait
+    )
+    if not moved:
+        raise InvariantViolation("a sealed row is still ours in its transaction", row=row.outbox_id)
+    if state is OutboxState.SETTLED:
+        settle_step(tx, row)
+    elif state in (OutboxState.CHECK_REQUIRED, OutboxState.DEAD):
+        reason = QuestionReason.CHECK_REQUIRED if state is OutboxState.CHECK_REQUIRED else QuestionReason.DEAD_LETTER
+        visit = StepState.CHECK_REQUIRED if state is OutboxState.CHECK_REQUIRED else StepState.FAILED
+        tx.set_visit(row.turn_id, row.step_id, state=visit)
+        shown = msgspec.json.encode(
+            {
+                "capability": row.capability,
+                "outbox_id": row.outbox_id,
+                "finality": graded.pair.finality.value,
+                "confidence": graded.pair.confidence.value,
+                "reasons": [reason.value for reason in graded.reasons],
+            }
+        )
+        ask(
+            line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=reason, subject_ref=row.outbox_id, shown=shown
+        )
+    refresh(tx, row.turn_id, now_ms=line.now())
+
+
+def settle_step(tx: Tx, row: OutboxRow) -> None:
+    """Mark the proposal of a settled row settled, and its step done if it was the last one."""
+    stored = tx.effect(row.effect_digest or "")
+    if stored is not None:
+        tx.set_proposal(stored.proposed_action_id, state=ProposalState.SETTLED)
+    if row.capability != "subject.record":
+        step_settled(tx, row.turn_id, row.step_id)
+    else:
+        tx.set_visit(row.turn_id, row.step_id, state=StepState.DONE)
+
+

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was declined, cancelled or refused is sealed as not attempted, seen by the absence of a dispatched mark.
+
+Rules
+1. The look reads the committed row on another connection: no mark means nothing was dispatched.
+2. A row that carries a mark is never sealed here.
+3. A row the handler refused fails its turn visibly; a row a person declined completes it as cancelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from actum.model.activity import FailureCategory
+from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
+from actum.model.effect import Effect
+from actum.model.errors import InvariantViolation, Refused
+from actum.model.look import SeenLook, projection_digest
+from actum.model.proposal import ProposalState
+from actum.model.work import StepState
+from actum.ports.store import Tx
+from actum.ports.verifier import LookRequest, Phase
+from actum.service.line import Line
+from actum.service.points import commit
+from actum.service.seal import Sealing, seal
+from actum.service.standing import refresh
+from actum.service.walk import failed, step_settled
+
+MARK = "outbox.mark"
+PROJECTION = "outbox.mark@1"
+
+
+def seal_unsealed(line: Line) -> int:
+    """Seal every row that was settled without an attempt and has no receipt yet; return how many."""
+
+    def unsealed(tx: Tx) -> list[OutboxRow]:
+        return [row for row in tx.outbox_unsealed() if row.dispatched_at_ms is None]
+
+    rows = line.store.read(unsealed)
+    if rows:
+        seal_not_attempted(line, [(row, None) for row in rows])
+    return len(rows)
+
+
+def seal_not_attempted(line: Line, rows: Sequence[tuple[OutboxRow, Refused | None]]) -> None:
+    """Seal rows that were not attempted; with a refusal where the handler was the one who said no."""
+    effects = line.store.read(lambda tx: [_effect(tx, row) for row, _ in rows])
+    looks = line.looker.look_many([_request(effect) for effect in effects])
+
+    def work(tx: Tx) -> None:
+        for (row, refused), effect, look in zip(rows, effects, looks, strict=True):
+            current = tx.outbox(row.outbox_id)
+            # Rule 2
+            if current is None or current.dispatched_at_ms is not None or current.epoch != row.epoch:
+                continue
+            if refused is not None and not tx.move_outbox(
+                row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.SETTLED
+            ):
+                continue
+            _seal_one(line, tx, row, effect=effect, look=look, refused=refused)
+
+    commit(line, "seal_not_attempted", work)
+
+
+def _effect(tx: Tx, row: OutboxRow) -> Effect:
+    stored = tx.effect(row.effect_digest or "")
+    if stored is None:
+        raise InvariantViolation("an effect row has an effect", row=row.outbox_id)
+    return Effect(effect_digest=stored.effect_digest, salt=stored.salt, descriptor=stored.descriptor)
+
+
+def _digest(effect: Effect, *, dispatched: bool) -> str:
+    return projection_digest({"dispatched": dispatched}, projection=PROJECTION, salt=effect.salt)
+
+
+def _request(effect: Effect) -> LookRequest:
+    # Rule 1: before the row existed it carried no mark, and that is what the look must still see.
+    return LookRequest(
+        capability=MARK,
+        effect_digest=effect.effect_digest,
+        salt=effect.salt,
+        descriptor=effect.descriptor,
+        arguments={},
+        phase=Phase.LATER,
+        before={},
+        before_digest=_digest(effect, dispatched=False),
+        result=None,
+        expected=_digest(effect, dispatched=True),
+        absence_is_proof=True,
+        window_over=True,
+    )
+
+
+def _seal_one(
+    line: Line, tx: Tx, row: OutboxRow, *, effect: Effect, look: SeenLook, refused: Refused | None
+) -> None:
+    now = line.now()
+    proposal_id = effect.descriptor.proposed_action_id
+    proposal = tx.proposal(proposal_id)
+    if proposal is None:
+        raise InvariantViolation("an effect has a proposal", row=row.outbox_id)
+    execution = Execution(
+        execution_id=line.ids.ulid(now),
+        tenant=tx.tenant,
+        outbox_id=row.outbox_id,
+        turn_id=row.turn_id,
+        epoch=row.epoch,
+        kind=ExecutionKind.EFFECT,
+        started_at_ms=now,
+        finished_at_ms=now,
+        before=None,
+        before_digest=_digest(effect, dispatched=False),
+        executor_said=None,
+        result_digest=None,
+    )
+    tx.add_execution(execution)
+    grant = None if row.grant_id is None else tx.grant(row.grant_id)
+    code = refused.reason if refused is not None else "declined"
+    sealing = Sealing(
+        row=row,
+        execution=execution,
+        effect=effect,
+        decision_digest=proposal.decision_digest,
+        grant_digest=None if grant is None else grant.payload_digest,
+        dispatched=False,
+        said=None,
+        acknowledged=False,
+        result=None if refused is None else {"refused": refused.reason, **refused.facts},
+        looks=(look,),
+        expected=_digest(effect, dispatched=True),
+        context={},
+        finished_at_ms=now,
+        reasoning_route="none",
+        content_model_id=None,
+        failure_code=code,
+        refused=refused is not None,
+    )
+    seal(line, tx, sealing)
+    if refused is not None:
+        # Rule 3
+        tx.set_proposal(proposal_id, state=ProposalState.REFUSED, refusal=refused.reason)
+        tx.set_visit(row.turn_id, row.step_id, state=StepState.FAILED)
+        failed(line, tx, row.turn_id, category=FailureCategory.NATIVE_EXECUTION, reason=refused.reason)
+    elif proposal.state is ProposalState.DECLINED:
+        step_settled(tx, row.turn_id, row.step_id)
+    refresh(tx, row.turn_id, now_ms=now)
+

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One runner dispatches: it takes the lease, reconciles, and works until nothing is due.
+
+Rules
+1. Only the holder of the runner's lease dispatches; a lease is taken over only when it is over.
+2. The holder is host, boot, pid and chance, so that no two processes and no two lives of one share a name.
+3. A runner that lost its lease stops before it touches the world.
+4. Every start reconciles before it claims anything.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from actum.kernel.recovery import Reconciliation
+from actum.model.activity import ActivityState
+from actum.model.delivery import OutboxState
+from actum.model.errors import EnvironmentFault
+from actum.model.question import QuestionState
+from actum.ports.store import RunnerRow, Tx
+from actum.service.deliver import BATCH_MAX, LEASE_MS, deliver_due
+from actum.service.line import Line
+from actum.service.model_calls import call_due
+from actum.service.not_attempted import seal_unsealed
+from actum.service.points import commit
+from actum.service.settle import look_again
+from actum.service.walk import TERMINAL, walk
+
+RUNNER_LEASE_MS = 30_000
+
+
+class RunnerName(msgspec.Struct, frozen=True, kw_only=True):
+    """Who this runner is (rule 2)."""
+
+    host: str
+    boot_id: str
+    pid: int
+    chance: str
+
+    def holder(self) -> str:
+        """Return the one name of this life of this process."""
+        return f"{self.host}:{self.boot_id}:{self.pid}:{self.chance}"
+
+
+class Ran(msgspec.Struct, kw_only=True):
+    """What a run did."""
+
+    reconciled: Reconciliation
+    effects: int = 0
+    model_calls: int = 0
+    walked: int = 0
+    looked: int = 0
+
+
+def take_lease(line: Line, name: RunnerName) -> int:
+    """Take the runner's lease and return its epoch; EnvironmentFault where another runner has it (rule 1)."""
+
+    def work(tx: Tx) -> tuple[int, RunnerRow | None]:
+        found = tx.runner()
+        now = line.now()
+        if found is not None and found.holder != name.holder() and found.lease_until_ms > now:
+            if not line.is_gone(found):
+                return 0, found
+        epoch = 1 if found is None else found.epoch + 1
+        row = RunnerRow(
+            tenant=tx.tenant,
+            holder=name.holder(),
+            epoch=epoch,
+            lease_until_ms=now + RUNNER_LEASE_MS,
+            boot_id=name.boot_id,
+            host=name.host,
+            pid=name.pid,
+        )
+        taken = tx.take_runner(row, over_epoch=None if found is None else found.epoch)
+        return (epoch, None) if taken else (0, tx.runner())
+
+    epoch, other = commit(line, "take_lease", work)
+    if other is not None:
+        raise EnvironmentFault(
+            "runner_elsewhere",
+            failed=f"another runner (pid {other.pid} on {other.host}) dispatches from this store",
+            state="Nothing was dispatched by this process; work submitted here is stored and will be run there",
+            next_step="Let it run, or stop it and try again once its lease is over",
+            pid=other.pid,
+            host=other.host,
+        )
+    line.holder = name.holder()
+    return epoch
+
+
+def renew(line: Line, *, epoch: int) -> bool:
+    """Lengthen the runner's lease and those of its rows; False where the lease was lost (rule 3)."""
+    now = line.now()
+
+    def work(tx: Tx) -> bool:
+        held = tx.renew_runner(holder=line.holder, epoch=epoch, lease_until_ms=now + RUNNER_LEASE_MS)
+        if held:
+            tx.renew_leases(holder=line.holder, now_ms=now, lease_until_ms=now + LEASE_MS)
+        return held
+
+    return line.store.write(work)
+
+
+def release(line: Line, *, epoch: int) -> None:
+    """Give the lease back, so that the next runner need not wait for it to end."""
+    line.store.write(lambda tx: tx.renew_runner(holder=line.holder, epoch=epoch, lease_until_ms=0))
+
+
+def look_at_unknown(line: Line) -> int:
+    """Look once more at everything that needs checking; return how many looks could tell (recovery's look)."""
+    rows = line.store.read(lambda tx: tx.outbox_in(OutboxState.CHECK_REQUIRED))
+    return sum(look_again(line, row.outbox_id).told for row in rows)
+
+
+def walk_waiting(line: Line) -> int:
+    """Walk on every turn that waits for nobody: interrupted before its walk, or past its last settled step."""
+
+    def waiting(tx: Tx) -> list[str]:
+        states = (ActivityState.QUEUED.value, ActivityState.ROUTING.value)
+        return [turn_id for turn_id in tx.turns_in(*states) if _can_walk(tx, turn_id)]
+
+    turns = line.store.read(waiting)
+    for turn_id in turns:
+        walk(line, turn_id)
+    return len(turns)
+
+
+def _can_walk(tx: Tx, turn_id: str) -> bool:
+    if any(question.state is QuestionState.OPEN for question in tx.questions(turn_id)):
+        return False
+    busy = (OutboxState.READY, OutboxState.CLAIMED, OutboxState.DISPATCHED, OutboxState.RETRY_WAIT)
+    if any(row.state in busy for row in tx.outbox_of_turn(turn_id)):
+        return False
+    return all(proposal.state in TERMINAL for proposal in tx.proposals(turn_id))
+
+
+def run_until_idle(
+    line: Line, *, reconciled: Reconciliation, look: bool = True, limit: int = BATCH_MAX
+) -> Ran:
+    """Work until nothing is due: settled walks, model calls, effects, and looks at what needs checking."""
+    ran = Ran(reconciled=reconciled)
+    if look:
+        ran.looked = look_at_unknown(line)
+    while True:
+        sealed = seal_unsealed(line)
+        effects = deliver_due(line, limit=limit)
+        calls = call_due(line)
+        walked = walk_waiting(line) if sealed or effects or calls or not ran.walked else 0
+        ran.effects += effects
+        ran.model_calls += calls
+        ran.walked += walked
+        if not (sealed or effects or calls or walked):
+            return ran
+
+

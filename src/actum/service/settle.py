@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nobody knows is settled by another look or by a person's word, and a word is never an observation.
+
+Rules
+1. A later look is an execution of kind settlement with its own receipt, which names the receipt it settles.
+2. A look that can tell moves the row on; one that cannot leaves it where it is, and writes no receipt.
+3. A person's answer is a signed settlement grant over the receipt it settles; it stays a person's word.
+4. Happened and did-not settle the row; stop ends the wait without repeating anything.
+5. An acknowledged failure says who saw it and when.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from actum.kernel.delivery import row_after_look
+from actum.model import foreign
+from actum.model.activity import ActivityState
+from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
+from actum.model.errors import InvariantViolation, RefusedError
+from actum.model.grading import EffectFinality, Graded, Situation
+from actum.model.grant import Authn, Grant, GrantPurpose
+from actum.model.question import QuestionReason
+from actum.model.work import StepState
+from actum.ports.store import ReceiptRow, Tx
+from actum.ports.verifier import LookRequest, Phase
+from actum.service import content
+from actum.service.answer import CONFIRM_MS, Person, require_role
+from actum.service.deliver import load_job, settle_step
+from actum.service.line import Line
+from actum.service.points import commit
+from actum.service.seal import Sealing, grade, seal, seal_grant
+from actum.service.standing import refresh
+from actum.service.view import unknown
+
+ANSWERS = ("happened", "did_not", "stop")
+
+
+class Settled(msgspec.Struct, frozen=True, kw_only=True):
+    """What a settlement came to: the row's state now, and the grade of its newest receipt."""
+
+    outbox_id: str
+    state: OutboxState
+    finality: EffectFinality
+    confidence: str
+    told: bool
+
+
+def look_again(line: Line, outbox_id: str) -> Settled:
+    """Look at the world of an unsettled row once more (rules 1 and 2)."""
+    row, last, sealing = line.store.read(lambda tx: _load(line, tx, outbox_id))
+    seen = line.looker.look(_request(line, row))
+    sealing = msgspec.structs.replace(sealing, looks=(seen,), finished_at_ms=line.now())
+    _, graded = grade(line, sealing)
+    tells = graded.situation in (Situation.MATCH, Situation.CONTRARY)
+    if not tells and _same_grade(last, graded):
+        return Settled(
+            outbox_id=outbox_id, state=row.state, finality=graded.pair.finality,
+            confidence=graded.pair.confidence.value, told=False,
+        )  # fmt: skip
+    return commit(line, "settle", lambda tx: _write(line, tx, row, sealing))
+
+
+def answer(line: Line, outbox_id: str, *, word: str, person: Person) -> Settled:
+    """Store a person's word about a row that nobody could see the end of (rules 3 and 4)."""
+    if word not in ANSWERS:
+        raise InvariantViolation("a settlement answer is one of three", word=word)
+    row, last, sealing = line.store.read(lambda tx: _load(line, tx, outbox_id))
+    sealing = msgspec.structs.replace(
+        sealing, person_says=word, said_by=person.name, finished_at_ms=line.now(), failure_code="person_says_" + word
+    )
+
+    def work(tx: Tx) -> Settled:
+        require_role(tx, person.name, role="approver")
+        grant = _grant(line, tx, row, last, person=person, word=word)
+        stored = seal_grant(line, tx, grant, signer=person.signer, chain=row.turn_id)
+        tx.use_grant(grant.grant_id, outbox_id=row.outbox_id)
+        return _write(line, tx, row, msgspec.structs.replace(sealing, grant_digest=stored.payload_digest))
+
+    return commit(line, "answer", work)
+
+
+def acknowledge(line: Line, turn_id: str, *, person: Person) -> None:
+    """Record who saw a failure and when (rule 5)."""
+
+    def work(tx: Tx) -> None:
+        require_role(tx, person.name, role="approver")
+        found = tx.activity(turn_id)
+        if found is None:
+            raise unknown("turn", turn_id)
+        if found.state is not ActivityState.FAILED:
+            raise RefusedError(
+                "not_failed",
+                failed=f"turn {turn_id} is {found.state.value}, and only a failure is acknowledged",
+                state="It is as it was",
+                next_step="See `actum activity`",
+            )
+        if found.acknowledged_by is None:
+            now = line.now()
+            tx.put_activity(
+                msgspec.structs.replace(found, acknowledged_by=person.name, acknowledged_at_ms=now, updated_at_ms=now)
+            )
+            line.event(tx, "acknowledged", turn_id=turn_id, body={"by": person.name})
+
+    commit(line, "acknowledge", work)
+
+
+def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Sealing]:
+    row = tx.outbox(outbox_id)
+    receipts = tx.receipts_of_row(outbox_id) if row is not None else []
+    if row is None or not receipts:
+        raise unknown("dispatched effect", outbox_id)
+    last = receipts[-1]
+    open_ended = last.graded_finality == EffectFinality.INITIATED.value
+    if row.state not in (OutboxState.CHECK_REQUIRED, OutboxState.DEAD) and not open_ended:
+        raise RefusedError(
+            "already_settled",
+            failed=f"effect {outbox_id} is {row.state.value} and graded {last.graded_finality}",
+            state="Its receipts are as they were",
+            next_step=f"See them with `actum show {outbox_id}`",
+        )
+    job = load_job(line, tx, row)
+    first = tx.executions(outbox_id)[0]
+    now = line.now()
+    execution = Execution(
+        execution_id=line.ids.ulid(now),
+        tenant=tx.tenant,
+        outbox_id=outbox_id,
+        turn_id=row.turn_id,
+        epoch=row.epoch,
+        kind=ExecutionKind.SETTLEMENT,
+        started_at_ms=now,
+        finished_at_ms=now,
+        before=first.before,
+        before_digest=first.before_digest,
+        executor_said=None,
+        result_digest=None,
+    )
+    acted = [found for found in tx.executions(outbox_id) if found.kind is not ExecutionKind.SETTLEMENT][-1]
+    result = None if acted.result_digest is None else content.load_json(line, tx, acted.result_digest)
+    expected = job.effect.descriptor.expected
+    sealing = Sealing(
+        row=row,
+        execution=execution,
+        effect=job.effect,
+        decision_digest=job.decision_digest,
+        grant_digest=None,
+        dispatched=True,
+        said=None,  # In a settlement only looks and people are heard, not the executor's old word.
+        acknowledged=False,
+        result=None if result is None else foreign.to_plain(result),
+        looks=(),
+        expected=None if expected is None else expected.digest,
+        context=job.context,
+        finished_at_ms=now,
+        reasoning_route=job.route,
+        content_model_id=job.content_model_id,
+        settles=last.payload_digest,
+    )
+    return row, last, sealing
+
+
+def _request(line: Line, row: OutboxRow) -> LookRequest:
+    def load(tx: Tx) -> LookRequest:
+        job = load_job(line, tx, row)
+        acted = [found for found in tx.executions(row.outbox_id) if found.kind is not ExecutionKind.SETTLEMENT][-1]
+        result = None if acted.result_digest is None else content.load_json(line, tx, acted.result_digest)
+        descriptor = job.effect.descriptor
+        return LookRequest(
+            capability=descriptor.capability,
+            effect_digest=job.effect.effect_digest,
+            salt=job.effect.salt,
+            descriptor=descriptor,
+            arguments=job.arguments,
+            phase=Phase.LATER,
+            before=None if acted.before is None else msgspec.json.decode(acted.before),
+            before_digest=acted.before_digest,
+            result=None if result is None else foreign.to_plain(result),
+            expected=None if descriptor.expected is None else descriptor.expected.digest,
+            absence_is_proof=job.capability.info.absence_is_proof,
+            window_over=line.now() - acted.started_at_ms >= job.capability.info.consistency_window_ms,
+        )
+
+    return line.store.read(load)
+
+
+def _same_grade(last: ReceiptRow, graded: Graded) -> bool:
+    return (
+        last.graded_finality == graded.pair.finality.value
+        and last.graded_confidence == graded.pair.confidence.value
+    ) or graded.pair.finality is EffectFinality.INDETERMINATE
+
+
+def _grant(line: Line, tx: Tx, row: OutboxRow, last: ReceiptRow, *, person: Person, word: str) -> Grant:
+    now = line.now()
+    turn = tx.turn(row.turn_id)
+    if turn is None:
+        raise InvariantViolation("a row has a turn", row=row.outbox_id)
+    return Grant(
+        grant_id=line.ids.ulid(now),
+        purpose=GrantPurpose.SETTLEMENT,
+        incarnation=line.incarnation,
+        tenant=tx.tenant,
+        principal=person.name,
+        authn=Authn.SESSION if person.signer is None else Authn.PASSPHRASE,
+        subject_digest=last.payload_digest,
+        qualification_digest=None,
+        shown_digest=foreign.digest_foreign({"word": word, "receipt": last.payload_digest}),
+        task=turn.work_item_id,
+        issued_at_ms=now,
+        expires_at_ms=now + CONFIRM_MS,
+        nonce=line.ids.salt(),
+        accepts_unqualified=False,
+    )
+
+
+def _write(line: Line, tx: Tx, row: OutboxRow, sealing: Sealing) -> Settled:
+    current = tx.outbox(row.outbox_id)
+    newest = tx.receipts_of_row(row.outbox_id)[-1]
+    if current is None or current.epoch != row.epoch or newest.payload_digest != sealing.settles:
+        raise RefusedError(
+            "overtaken",
+            failed=f"effect {row.outbox_id} was settled by somebody else meanwhile",
+            state="That settlement stands; this one wrote nothing",
+            next_step=f"See it with `actum show {row.outbox_id}`",
+        )
+    tx.add_execution(sealing.execution)
+    _, graded = seal(line, tx, sealing)
+    state = _state_after(line, tx, row, graded=graded, word=sealing.person_says)
+    if state is not row.state:
+        tx.move_outbox(row.outbox_id, epoch=row.epoch, state=row.state, to=state, not_before_ms=line.now())
+    if state is not OutboxState.CHECK_REQUIRED:
+        _close_questions(line, tx, row, sealing)
+    if state is OutboxState.SETTLED:
+        settle_step(tx, row)
+    elif state is OutboxState.RETRY_WAIT:
+        tx.set_visit(row.turn_id, row.step_id, state=StepState.RUNNING)
+    line.event(
+        tx, "settled", turn_id=row.turn_id,
+        body={"outbox_id": row.outbox_id, "state": state.value, "finality": graded.pair.finality.value},
+    )  # fmt: skip
+    refresh(tx, row.turn_id, now_ms=line.now())
+    return Settled(
+        outbox_id=row.outbox_id, state=state, finality=graded.pair.finality,
+        confidence=graded.pair.confidence.value, told=True,
+    )  # fmt: skip
+
+
+def _state_after(line: Line, tx: Tx, row: OutboxRow, *, graded: Graded, word: str | None) -> OutboxState:
+    if word is not None:
+        return OutboxState.SETTLED  # Rule 4
+    if row.state is OutboxState.SETTLED:
+        return OutboxState.SETTLED
+    info = load_job(line, tx, row).capability.info
+    return row_after_look(
+        graded, absence_is_proof=info.absence_is_proof, attempts=row.attempts, attempts_max=info.attempts_max
+    )
+
+
+def _close_questions(line: Line, tx: Tx, row: OutboxRow, sealing: Sealing) -> None:
+    for reason in (QuestionReason.CHECK_REQUIRED, QuestionReason.DEAD_LETTER):
+        question = tx.open_question(reason=reason, subject_ref=row.outbox_id)
+        if question is None:
+            continue
+        if sealing.person_says is not None and sealing.said_by is not None:
+            tx.answer_question(
+                question.question_id, by=sealing.said_by, answer=sealing.person_says, now_ms=line.now()
+            )
+        else:
+            tx.void_question(question.question_id)
+
