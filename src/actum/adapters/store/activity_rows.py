@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from actum.adapters.store.mapping import Mapping
-from actum.adapters.store.rows import Rows
+from actum.adapters.store.rows import Rows, marks
 from actum.model.activity import Activity, ActivityFilter
 from actum.model.message import Message, Provenance, Role
 from actum.ports.store import AssertionRow, EventRow
@@ -17,9 +17,16 @@ from actum.ports.store import AssertionRow, EventRow
 _activities = Mapping("activity", Activity)
 _events = Mapping("activity_event", EventRow)
 _assertions = Mapping("assertion", AssertionRow)
+_ACTIVITY = _activities.select("turn_id = ?")
+_ASSERTIONS_OF_TURN = _assertions.select("turn_id = ?", order="assertion_id")
+_EVERY_ASSERTION = _assertions.select(order="assertion_id")
+_PUT_ACTIVITY = f"{_activities.insert} ON CONFLICT (tenant, turn_id) DO UPDATE SET " + ", ".join(
+    f"{name} = excluded.{name}" for name in _activities.fields[2:]
+)
 
+# Word for word as in the migration, whose partial indexes answer them: a history does not slow a view.
 _views = {
-    ActivityFilter.ALL: "1 = 1",
+    ActivityFilter.ALL: "",
     ActivityFilter.NEEDS_ATTENTION: (
         "(state = 'recovery_required' OR open_questions > 0"
         " OR (state = 'failed' AND acknowledged_by IS NULL))"
@@ -38,28 +45,17 @@ class ActivityRows(Rows):
 
     def put_activity(self, activity: Activity) -> None:
         """Store or replace the activity row of a turn."""
-        values = _activities.to_row(activity)
-        names = _activities.fields[2:]
-        updates = ", ".join(f"{name} = excluded.{name}" for name in names)
-        self.run(f"{_activities.insert} ON CONFLICT (turn_id) DO UPDATE SET {updates}", *values)
+        self.own(activity.tenant, table="activity")
+        self.run(_PUT_ACTIVITY, *_activities.to_row(activity))
 
     def activity(self, turn_id: str) -> Activity | None:
         """Return the activity row of a turn."""
-        found = self.row(
-            f"SELECT {_activities.columns} FROM activity WHERE tenant = ? AND turn_id = ?", self.tenant, turn_id
-        )
-        return None if found is None else _activities.from_row(found)
+        return self.one(_activities, _ACTIVITY, turn_id)
 
     def activities(self, view: ActivityFilter, *, before: str = "~", limit: int = 200) -> list[Activity]:
         """Return the rows of one view, newest first, from before an id."""
-        found = self.rows(
-            f"SELECT {_activities.columns} FROM activity WHERE tenant = ? AND turn_id < ? AND {_views[view]}"
-            " ORDER BY turn_id DESC LIMIT ?",
-            self.tenant,
-            before,
-            limit,
-        )
-        return [_activities.from_row(row) for row in found]
+        where = " AND ".join(part for part in (_views[view], "turn_id < ?") if part)
+        return self.many(_activities, _activities.select(where, order="turn_id DESC LIMIT ?"), before, limit)
 
     def activity_counts(self) -> dict[str, int]:
         """Return how many turns are in each state."""
@@ -68,9 +64,11 @@ class ActivityRows(Rows):
 
     def turns_in(self, *states: str) -> list[str]:
         """Return the turns whose activity is in any of some states."""
-        marks = ", ".join("?" for _ in states)
+        if not states:
+            return []
         found = self.rows(
-            f"SELECT turn_id FROM activity WHERE tenant = ? AND state IN ({marks}) ORDER BY turn_id",
+            "SELECT turn_id FROM activity WHERE tenant = ?"
+            f" AND state IN ({marks(len(states))}) ORDER BY turn_id",
             self.tenant,
             *states,
         )
@@ -78,44 +76,35 @@ class ActivityRows(Rows):
 
     def add_event(self, event: EventRow) -> None:
         """Append an event to the activity log."""
-        self.run(_events.insert, *_events.to_row(event))
+        self.add(_events, event, tenant=event.tenant)
 
     def events(self, *, kind: str | None = None, turn_id: str | None = None) -> list[EventRow]:
         """Return events, oldest first, of a kind and a turn where given."""
-        found = self.rows(
-            f"SELECT {_events.columns} FROM activity_event WHERE tenant = ? AND (? IS NULL OR kind = ?)"
-            " AND (? IS NULL OR turn_id = ?) ORDER BY event_id",
-            self.tenant,
-            kind,
-            kind,
-            turn_id,
-            turn_id,
-        )
-        return [_events.from_row(row) for row in found]
+        given = {"kind": kind, "turn_id": turn_id}
+        wanted = {name: value for name, value in given.items() if value is not None}
+        sql = _events.select(" AND ".join(f"{name} = ?" for name in wanted), order="event_id")
+        return self.many(_events, sql, *wanted.values())
 
     def add_assertion(self, assertion: AssertionRow) -> None:
         """Store what a model said."""
-        self.run(_assertions.insert, *_assertions.to_row(assertion))
+        self.add(_assertions, assertion, tenant=assertion.tenant)
 
     def assertions(self, turn_id: str) -> list[AssertionRow]:
         """Return what models said in a turn."""
-        found = self.rows(
-            f"SELECT {_assertions.columns} FROM assertion WHERE turn_id = ? ORDER BY assertion_id", turn_id
-        )
-        return [_assertions.from_row(row) for row in found]
+        return self.many(_assertions, _ASSERTIONS_OF_TURN, turn_id)
 
     def each_assertion(self) -> Iterator[AssertionRow]:
         """Yield every assertion of the tenant."""
-        sql = f"SELECT {_assertions.columns} FROM assertion WHERE tenant = ? ORDER BY assertion_id"
-        for row in self.each(sql, self.tenant):
+        for row in self.each(_EVERY_ASSERTION, self.tenant):
             yield _assertions.from_row(row)
 
     def add_message(self, message: Message) -> None:
         """Store a message; the database refuses an attribution without evidence."""
+        self.own(message.tenant, table="message")
         source = message.provenance
         self.run(
-            "INSERT INTO message (message_id, tenant, turn_id, role, content_digest, routing_mode, execution_kind,"
-            " provider, runtime, model, receipt_id, said_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO message (message_id, tenant, turn_id, role, content_digest, routing_mode,"
+            " execution_kind, provider, runtime, model, receipt_id, said_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             message.message_id,
             message.tenant,
             message.turn_id,
@@ -134,20 +123,22 @@ class ActivityRows(Rows):
         """Return the messages of a turn, oldest first; a row without evidence has no provenance."""
         found = self.rows(
             "SELECT message_id, role, content_digest, routing_mode, execution_kind, provider, runtime, model,"
-            " receipt_id, said_at_ms FROM message WHERE turn_id = ? AND tenant = ? ORDER BY message_id",
-            turn_id,
+            " receipt_id, said_at_ms FROM message WHERE tenant = ? AND turn_id = ? ORDER BY message_id",
             self.tenant,
+            turn_id,
         )
         return [_message(row, turn_id=turn_id, tenant=self.tenant) for row in found]
 
     def meta(self, key: str) -> str | None:
-        """Return one of the store's own facts."""
-        return self.value("SELECT value FROM meta WHERE key = ?", key)
+        """Return one of the tenant's own facts."""
+        return self.value("SELECT value FROM meta WHERE tenant = ? AND key = ?", self.tenant, key)
 
     def set_meta(self, key: str, value: str) -> None:
-        """Set one of the store's own facts."""
+        """Set one of the tenant's own facts."""
         self.run(
-            "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            "INSERT INTO meta (tenant, key, value) VALUES (?, ?, ?)"
+            " ON CONFLICT (tenant, key) DO UPDATE SET value = excluded.value",
+            self.tenant,
             key,
             value,
         )

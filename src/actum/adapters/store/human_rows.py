@@ -7,13 +7,19 @@ import msgspec
 
 from actum.adapters.store.mapping import Mapping
 from actum.adapters.store.rows import Rows
+from actum.model.errors import CorruptRecordError
 from actum.model.grant import Grant, GrantRow
 from actum.model.question import Question, QuestionReason, QuestionState
 from actum.ports.store import QualificationRow
 
 _questions = Mapping("question", Question)
 _qualifications = Mapping("qualification", QualificationRow)
-_grant_columns = "body, payload_digest, envelope, used_by, voided_at_ms"
+_QUESTION = _questions.select("question_id = ?")
+_OPEN_QUESTION = _questions.select("reason = ? AND subject_ref = ? AND state = 'open'")
+_OPEN_QUESTIONS = _questions.select("state = 'open' AND question_id > ?", order="question_id LIMIT ?")
+_QUESTIONS_OF_TURN = _questions.select("turn_id = ?", order="question_id")
+_QUALIFICATION = _qualifications.select("effect_digest = ?", order="recorded_at_ms DESC, digest LIMIT 1")
+_grant_decoder = msgspec.json.Decoder(Grant)
 
 
 class HumanRows(Rows):
@@ -21,45 +27,23 @@ class HumanRows(Rows):
 
     def add_question(self, question: Question) -> None:
         """Store a question; a second open one about the same thing for the same reason is refused."""
-        self.run(_questions.insert, *_questions.to_row(question))
+        self.add(_questions, question, tenant=question.tenant)
 
     def question(self, question_id: str) -> Question | None:
         """Return a question."""
-        found = self.row(
-            f"SELECT {_questions.columns} FROM question WHERE tenant = ? AND question_id = ?",
-            self.tenant,
-            question_id,
-        )
-        return None if found is None else _questions.from_row(found)
+        return self.one(_questions, _QUESTION, question_id)
 
     def open_question(self, *, reason: QuestionReason, subject_ref: str) -> Question | None:
         """Return the open question about a thing for a reason."""
-        found = self.row(
-            f"SELECT {_questions.columns} FROM question"
-            " WHERE tenant = ? AND reason = ? AND subject_ref = ? AND state = 'open'",
-            self.tenant,
-            reason.value,
-            subject_ref,
-        )
-        return None if found is None else _questions.from_row(found)
+        return self.one(_questions, _OPEN_QUESTION, reason.value, subject_ref)
 
     def open_questions(self, *, after: str = "", limit: int = 1000) -> list[Question]:
         """Return the open questions, oldest first, from after an id."""
-        found = self.rows(
-            f"SELECT {_questions.columns} FROM question"
-            " WHERE tenant = ? AND state = 'open' AND question_id > ? ORDER BY question_id LIMIT ?",
-            self.tenant,
-            after,
-            limit,
-        )
-        return [_questions.from_row(row) for row in found]
+        return self.many(_questions, _OPEN_QUESTIONS, after, limit)
 
     def questions(self, turn_id: str) -> list[Question]:
         """Return all questions of a turn, oldest first."""
-        found = self.rows(
-            f"SELECT {_questions.columns} FROM question WHERE turn_id = ? ORDER BY question_id", turn_id
-        )
-        return [_questions.from_row(row) for row in found]
+        return self.many(_questions, _QUESTIONS_OF_TURN, turn_id)
 
     def answer_question(self, question_id: str, *, by: str, answer: str, now_ms: int) -> bool:
         """Answer an open question; False where somebody was quicker."""
@@ -89,8 +73,9 @@ class HumanRows(Rows):
         )
 
     def add_grant(self, row: GrantRow) -> None:
-        """Store a signed grant."""
+        """Store a signed grant; it begins unused and not void, whatever the row says."""
         grant = row.grant
+        self.own(grant.tenant, table="grant")
         self.run(
             'INSERT INTO "grant" (grant_id, tenant, purpose, principal, subject_digest, incarnation, issued_at_ms,'
             " expires_at_ms, body, payload_digest, envelope) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -110,12 +95,25 @@ class HumanRows(Rows):
     def grant(self, grant_id: str) -> GrantRow | None:
         """Return a grant."""
         found = self.row(
-            f'SELECT {_grant_columns} FROM "grant" WHERE tenant = ? AND grant_id = ?', self.tenant, grant_id
+            'SELECT body, payload_digest, envelope, used_by, voided_at_ms FROM "grant"'
+            " WHERE tenant = ? AND grant_id = ?",
+            self.tenant,
+            grant_id,
         )
         if found is None:
             return None
+        try:
+            grant = _grant_decoder.decode(found[0])
+        except msgspec.MsgspecError as error:
+            raise CorruptRecordError(
+                "row_unreadable",
+                failed=f"the body of grant {grant_id} does not fit its record: {error}",
+                state="The row was left as it is and nothing was derived from it",
+                next_step="Run `actum doctor`; restore the store from a backup if it was edited by hand",
+                table="grant",
+            ) from error
         return GrantRow(
-            grant=msgspec.json.decode(found[0], type=Grant),
+            grant=grant,
             payload_digest=found[1],
             envelope=found[2],
             used_by=found[3],
@@ -146,16 +144,11 @@ class HumanRows(Rows):
 
     def add_qualification(self, row: QualificationRow) -> None:
         """Store a qualification record."""
-        self.run(_qualifications.insert, *_qualifications.to_row(row))
+        self.add(_qualifications, row, tenant=row.tenant)
 
     def qualification(self, effect_digest: str) -> QualificationRow | None:
         """Return the newest qualification of an effect."""
-        found = self.row(
-            f"SELECT {_qualifications.columns} FROM qualification WHERE effect_digest = ?"
-            " ORDER BY recorded_at_ms DESC, digest LIMIT 1",
-            effect_digest,
-        )
-        return None if found is None else _qualifications.from_row(found)
+        return self.one(_qualifications, _QUALIFICATION, effect_digest)
 
     def add_role(self, principal: str, role: str, *, by: str, now_ms: int) -> None:
         """Give a principal a role; giving it twice is one row."""
@@ -171,7 +164,5 @@ class HumanRows(Rows):
 
     def roles(self, principal: str) -> set[str]:
         """Return the roles of a principal."""
-        found = self.rows(
-            "SELECT role FROM role WHERE tenant = ? AND principal = ?", self.tenant, principal
-        )
+        found = self.rows("SELECT role FROM role WHERE tenant = ? AND principal = ?", self.tenant, principal)
         return {row[0] for row in found}

@@ -3,307 +3,291 @@
 
 Rules
 1. Every write begins IMMEDIATE, so that no read is upgraded and no writer meets another half way.
-2. One thread of a process writes at a time; what waits meanwhile shares the next commit.
-3. Each write of a shared commit is its own savepoint: one that raises leaves nothing and harms nobody.
-4. The schema must have the digest its migrations gave it; an edited schema is not opened.
+2. A read has a connection that cannot write and a snapshot of its own; it never waits for a writer.
+3. The schema must have the digest its migrations gave it; an edited schema is not opened.
+4. No SQLite older than 3.51.3 is used: before it, two processes could corrupt a WAL file.
+
+How writes share commits is in `actum.adapters.store.group`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
 
-from actum.adapters.store import constraints
 from actum.adapters.store.activity_rows import ActivityRows
-from actum.adapters.store.delivery_rows import DeliveryRows
+from actum.adapters.store.evidence_rows import EvidenceRows
+from actum.adapters.store.group import GroupCommit, closed
 from actum.adapters.store.human_rows import HumanRows
-from actum.adapters.store.migrations import pending
+from actum.adapters.store.migrations import migrations, pending
+from actum.adapters.store.outbox_rows import OutboxRows
+from actum.adapters.store.sqlite_faults import BUSY_MS, edited, foreign, opening, translate
 from actum.adapters.store.work_rows import WorkRows
-from actum.model.errors import ActumError, CorruptRecordError, EnvironmentFault
-from actum.ports.store import Tx
+from actum.model.errors import EnvironmentFault, InvariantViolation
 
 T = TypeVar("T")
-BUSY_MS = 30_000
-"""How long a writer waits for another process; the longest wait measured with eight writers was 40 ms."""
-GROUP_MAX = 256
-_SCHEMA = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type, name"
+OLDEST_SQLITE = 3_051_003
+WAL_LIMIT = 16 * 1024 * 1024
+"""Bytes the WAL file is cut back to when it starts again; more than four times that is reported by `check`."""
+_SCHEMA = (
+    "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type, name"
+)
 _MIGRATIONS = (
     "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL,"
     " checksum TEXT NOT NULL, schema_digest TEXT NOT NULL) STRICT"
 )
 
 
-class SqliteTx(WorkRows, HumanRows, DeliveryRows, ActivityRows):
+class SqliteTx(WorkRows, HumanRows, OutboxRows, EvidenceRows, ActivityRows):
     """A transaction on one connection."""
 
-    def __init__(self, connection: Any, *, tenant: str) -> None:
+    def __init__(self, connection: Any, *, tenant: str, path: Path) -> None:
         super().__init__(tenant)
         self._connection = connection
         self._execute = connection.execute
+        self._path = path
 
     def rows(self, sql: str, *values: object) -> list[Sequence[Any]]:
-        return self._execute(sql, values).fetchall()
+        if not self.live:
+            raise InvariantViolation("transaction_used_after_its_end")
+        try:
+            return self._execute(sql, values).fetchall()
+        except (apsw.Error, UnicodeEncodeError, OverflowError) as error:
+            raise self._break(error) from error
 
     def each(self, sql: str, *values: object) -> Iterator[Sequence[Any]]:
-        yield from self._connection.cursor().execute(sql, values)
+        try:
+            for row in self._connection.cursor().execute(sql, values):
+                yield row
+                if not self.live:
+                    raise InvariantViolation("transaction_used_after_its_end")
+        except (apsw.Error, UnicodeEncodeError, OverflowError) as error:
+            raise self._break(error) from error
 
     def run(self, sql: str, *values: object) -> int:
-        self._execute(sql, values)
+        if not self.live:
+            raise InvariantViolation("transaction_used_after_its_end")
+        try:
+            self._execute(sql, values)
+        except (apsw.Error, UnicodeEncodeError, OverflowError) as error:
+            raise self._break(error) from error
         return self._connection.changes()
 
-
-class _Waiting:
-    """One write that waits for a commit."""
-
-    __slots__ = ("work", "done", "result", "error")
-
-    def __init__(self, work: Callable[[Tx], Any]) -> None:
-        self.work = work
-        self.done = False
-        self.result: Any = None
-        self.error: BaseException | None = None
+    def _break(self, error: Exception) -> Exception:
+        ours = translate(error, self._path)
+        self.broken = self.broken or ours
+        return ours
 
 
-class SqliteStore:
+class SqliteStore(GroupCommit[SqliteTx]):
     """A store in one file. Safe for threads; several processes may have it open and write."""
 
     def __init__(self, path: Path, *, tenant: str = "local") -> None:
+        # Rule 4
+        if apsw.SQLITE_VERSION_NUMBER < OLDEST_SQLITE:
+            raise _too_old()
+        super().__init__(str(path))
         self.tenant = tenant
         self.path = path
         self.url = f"sqlite:{path}"
         self._writer: Any = _connect(path, write=True)
-        self._writing = threading.Lock()
-        self._queue: list[_Waiting] = []
-        self._queue_lock = threading.Lock()
-        self._commits = 0
-        self._readers = threading.local()
-        self._open_readers: list[Any] = []
-        self._closed = False
-        self._tx = SqliteTx(self._writer, tenant=tenant)
-        with _faults(path):
-            self._migrate()
+        self._readers: list[Any] = []
+        self._tx = SqliteTx(self._writer, tenant=tenant, path=path)
+        try:
+            with opening(path):
+                self._migrate()
+        except BaseException:
+            self._writer.close()
+            raise
 
     def _migrate(self) -> None:
         self._writer.execute("BEGIN IMMEDIATE")
         try:
-            self._writer.execute(_MIGRATIONS)
-            found = self._writer.execute("SELECT version, checksum, schema_digest FROM migration").fetchall()
+            found: list[Any] = []
+            if self._writer.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migration'").fetchall():
+                found = self._writer.execute(
+                    "SELECT version, checksum, schema_digest FROM migration ORDER BY version"
+                ).fetchall()
             applied = {int(row[0]): str(row[1]) for row in found}
-            if not applied and len(self._schema()) > 1:
-                raise _foreign(self.path)
-            # Rule 4
-            if applied and found[-1][2] != self._schema_digest():
-                raise EnvironmentFault(
-                    "store_schema_edited",
-                    failed=f"the schema of {self.path} is not the one its migrations made",
-                    state="The store was not opened and nothing in it was changed",
-                    next_step="Restore the file from a backup; a trigger or table was added, altered or dropped by hand",
-                )
-            for migration in pending("sqlite", applied, where=str(self.path)):
+            if not applied and _schema(self._writer):
+                raise foreign(self.path)
+            waiting = pending("sqlite", applied, where=str(self.path))
+            # Rule 3
+            if applied and found[-1][2] != _digest(self._writer):
+                raise edited(self.path)
+            self._writer.execute(_MIGRATIONS)
+            for migration in waiting:
                 self._writer.execute(migration.sql)
                 self._writer.execute(
                     "INSERT INTO migration VALUES (?, ?, ?, ?)",
-                    (migration.version, migration.name, migration.checksum, self._schema_digest()),
+                    (migration.version, migration.name, migration.checksum, _digest(self._writer)),
                 )
         except BaseException:
-            self._writer.execute("ROLLBACK")
+            self._undo()
             raise
         self._writer.execute("COMMIT")
 
-    def _schema(self) -> list[str]:
-        return [str(row[0]) for row in self._writer.execute(_SCHEMA)]
+    # -- group commit ----------------------------------------------------------------------------------------
 
-    def _schema_digest(self) -> str:
-        return hashlib.sha256("\n".join(self._schema()).encode()).hexdigest()
+    def _begin(self) -> SqliteTx:
+        self._control("BEGIN IMMEDIATE")  # Rule 1
+        return self._tx
 
-    def write(self, work: Callable[[Tx], T]) -> T:
-        """Run ``work`` in a transaction; return after the commit is on the disk."""
-        mine = _Waiting(work)
-        with self._queue_lock:
-            self._queue.append(mine)
-        # Rule 2: whoever gets the lock commits for all that waited; the others find their work done.
-        with self._writing:
-            if not mine.done:
-                with self._queue_lock:
-                    group, self._queue = self._queue[:GROUP_MAX], self._queue[GROUP_MAX:]
-                self._commit(group)
-        if mine.error is not None:
-            raise mine.error
-        return mine.result
+    def _end(self) -> None:
+        self._control("COMMIT")
 
-    def _commit(self, group: list[_Waiting]) -> None:
+    def _undo(self) -> None:
+        self._tx_over()
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
+
+    def _mark(self) -> None:
+        self._control("SAVEPOINT w")
+
+    def _back(self) -> bool:
+        # A full disk or a failed read makes SQLite roll everything back by itself.
+        if not self._writer.in_transaction:
+            return False
+        self._control("ROLLBACK TO w")
+        return True
+
+    def _keep(self) -> None:
+        self._control("RELEASE w")
+
+    def _tx_over(self) -> None:
+        tx = getattr(self, "_tx", None)
+        if tx is not None:
+            tx.live = False
+
+    def _control(self, sql: str) -> None:
         try:
-            with _faults(self.path):
-                self._writer.execute("BEGIN IMMEDIATE")  # Rule 1
-                try:
-                    if len(group) == 1:
-                        group[0].result = group[0].work(self._tx)
-                    else:
-                        for waiting in group:
-                            self._savepoint(waiting)
-                    self._writer.execute("COMMIT")
-                except BaseException:
-                    if self._writer.in_transaction:
-                        self._writer.execute("ROLLBACK")
-                    raise
-            self._commits += 1
-        except BaseException as error:
-            for waiting in group:
-                waiting.error = waiting.error or error
-        finally:
-            for waiting in group:
-                waiting.done = True
+            self._writer.execute(sql)
+        except apsw.Error as error:
+            raise translate(error, self.path) from error
 
-    def _savepoint(self, waiting: _Waiting) -> None:
-        # Rule 3
-        self._writer.execute("SAVEPOINT w")
-        try:
-            with _faults(self.path):
-                waiting.result = waiting.work(self._tx)
-        except Exception as error:
-            if not self._writer.in_transaction:
-                raise
-            self._writer.execute("ROLLBACK TO w")
-            waiting.error = error
-        self._writer.execute("RELEASE w")
+    # -- reads -----------------------------------------------------------------------------------------------
 
-    def read(self, work: Callable[[Tx], T]) -> T:
+    def read(self, work: Callable[[SqliteTx], T]) -> T:
         """Run ``work`` on a snapshot; the connection is read-only."""
-        connection = self._reader()
-        with _faults(self.path):
-            connection.execute("BEGIN")
-            try:
-                return work(SqliteTx(connection, tenant=self.tenant))
-            finally:
+        self._stop_reading_after_end()
+        connection = self._readers.pop() if self._readers else _connect(self.path, write=False)
+        tx = SqliteTx(connection, tenant=self.tenant, path=self.path)
+        whole = False
+        try:
+            connection.execute("BEGIN")  # Rule 2
+            tx.live = True
+            result = work(tx)
+            whole = True
+            return result
+        except apsw.Error as error:
+            raise translate(error, self.path) from error
+        finally:
+            tx.live = False
+            if whole and not self._closed:
                 connection.execute("ROLLBACK")
+                self._readers.append(connection)
+            else:
+                # After an error nobody knows what is still open on it, and a new one costs little.
+                connection.close()
 
-    def _reader(self) -> Any:
-        connection: Any = getattr(self._readers, "connection", None)
-        if connection is None:
-            with _faults(self.path):
-                connection = _connect(self.path, write=False)
-            self._readers.connection = connection
-            with self._queue_lock:
-                self._open_readers.append(connection)
-        return connection
-
-    def commits(self) -> int:
-        """Return how many commits this object made since it was opened."""
-        return self._commits
+    def _stop_reading_after_end(self) -> None:
+        if self._pid != os.getpid():
+            raise InvariantViolation("store_used_after_fork", store=self._where)
+        if self._closed:
+            raise closed(self._where)
 
     def check(self) -> list[str]:
-        """Return what SQLite's own quick check and the foreign keys say is wrong."""
-        with _faults(self.path):
-            connection = self._reader()
-            found = [str(row[0]) for row in connection.execute("PRAGMA quick_check") if row[0] != "ok"]
-            found += [
-                f"row {row[1]} of {row[0]} refers to a missing {row[2]}"
-                for row in connection.execute("PRAGMA foreign_key_check")
-            ]
+        """Return what SQLite's own check, the foreign keys, the schema and the WAL file's size say is wrong."""
+        found: list[str] = []
+        connection = _connect(self.path, write=False)
+        try:
+            with opening(self.path):
+                found += [
+                    str(row[0]) for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"
+                ]
+                found += [
+                    f"a row of {row[0]} refers to a missing {row[2]}"
+                    for row in connection.execute("PRAGMA foreign_key_check")
+                ]
+                if _schema(connection) != _schema_of_this_version():
+                    found.append("the schema is not the one this version makes; a rule may be missing")
+        finally:
+            connection.close()
+        wal = Path(f"{self.path}-wal")
+        size = wal.stat().st_size if wal.exists() else 0
+        if size > 4 * WAL_LIMIT:
+            found.append(f"{wal.name} has {size >> 20} MiB: a reader keeps it from starting again")
         return found
 
     def close(self) -> None:
-        """Close all connections. Closing twice is harmless."""
-        if not self._closed:
+        """Close all connections, after a write that is being made. Closing twice is harmless."""
+        with self._writing:
+            if self._closed or self._pid != os.getpid():
+                return
             self._closed = True
-            for connection in [*self._open_readers, self._writer]:
-                connection.close()
+            while self._readers:
+                self._readers.pop().close()
+            self._writer.close()
+
+
+def _schema(connection: Any) -> list[str]:
+    return [str(row[0]) for row in connection.execute(_SCHEMA)]
+
+
+def _digest(connection: Any) -> str:
+    return hashlib.sha256("\n".join(_schema(connection)).encode()).hexdigest()
+
+
+def _schema_of_this_version() -> list[str]:
+    fresh: Any = apsw.Connection(":memory:")
+    fresh.execute(_MIGRATIONS)
+    for migration in migrations("sqlite"):
+        fresh.execute(migration.sql)
+    return _schema(fresh)
 
 
 def _connect(path: Path, *, write: bool) -> Any:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if write else apsw.SQLITE_OPEN_READONLY
-    with _faults(path):
+    with opening(path):
         if write and not path.exists():
             # Created by hand first, because SQLite would make it readable by others.
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         connection: Any = apsw.Connection(str(path), flags=flags, statementcachesize=256)
-        connection.set_busy_timeout(BUSY_MS)
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        connection.execute("PRAGMA foreign_keys = ON")
-        if write:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA journal_size_limit = 67108864")
-        connection.execute("PRAGMA cache_size = -16384")
+        try:
+            connection.set_busy_timeout(BUSY_MS)
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA cache_size = -16384")
+            if write:
+                if connection.execute("PRAGMA journal_mode").fetchall()[0][0] != "wal":
+                    _refuse_foreign(connection, path)
+                    connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
 
-class _faults:
-    """Turns the database's errors into ours, each with what is still true."""
-
-    __slots__ = ("path",)
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None or isinstance(error, ActumError):
-            return
-        if isinstance(error, apsw.Error):
-            raise _translate(error, self.path) from error
-        if isinstance(error, OSError):
-            raise EnvironmentFault(
-                "store_unreachable",
-                failed=f"the store {self.path} cannot be opened: {error.strerror or error}",
-                state="Nothing was written",
-                next_step="Check that the folder exists, is yours and is writable, or give another --store",
-            ) from error
+def _refuse_foreign(connection: Any, path: Path) -> None:
+    """Stop before the journal mode of somebody else's database is changed."""
+    if (
+        _schema(connection)
+        and not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migration'").fetchall()
+    ):
+        raise foreign(path)
 
 
-def _translate(error: apsw.Error, path: Path) -> ActumError:
-    text = str(error)
-    if isinstance(error, apsw.ConstraintError):
-        name = text.removeprefix("CHECK constraint failed: ").strip()
-        return constraints.refusal(name)
-    if isinstance(error, apsw.FullError):
-        return EnvironmentFault(
-            "disk_full",
-            failed=f"the disk under {path} is full",
-            state="This write was rolled back; everything committed before it is kept",
-            next_step="Free some space, then repeat the command",
-        )
-    if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
-        return EnvironmentFault(
-            "store_unwritable",
-            failed=f"the store {path} cannot be written ({text})",
-            state="Nothing was written",
-            next_step="Check the owner and mode of the file and its folder, or give another --store",
-        )
-    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
-        return CorruptRecordError(
-            "store_malformed",
-            failed=f"{path} is not a whole SQLite database ({text})",
-            state="It was left as it is; nothing was read from it or written to it",
-            next_step="Keep a copy of the file and its -wal, then restore a backup and run `actum adopt`",
-        )
-    if isinstance(error, apsw.BusyError | apsw.LockedError):
-        return EnvironmentFault(
-            "store_busy",
-            failed=f"another process kept {path} locked for {BUSY_MS // 1000} seconds",
-            state="This write was not made",
-            next_step="See which process holds it (`actum doctor`), then repeat the command",
-        )
+def _too_old() -> EnvironmentFault:
     return EnvironmentFault(
-        "store_fault",
-        failed=f"SQLite could not do its part on {path}: {text}",
-        state="This write was rolled back; everything committed before it is kept",
-        next_step="Run `actum doctor`, then repeat the command",
-    )
-
-
-def _foreign(path: Path) -> EnvironmentFault:
-    return EnvironmentFault(
-        "store_foreign",
-        failed=f"{path} is a database of another program",
-        state="It was left as it is",
-        next_step="Give the path of an Actum store, or of a file that does not exist yet",
+        "sqlite_too_old",
+        failed=f"SQLite {apsw.sqlite_lib_version()} can corrupt a file that two processes write",
+        state="Nothing was opened",
+        next_step="Install a newer apsw (pip install -U apsw): it brings its own SQLite",
     )

@@ -17,6 +17,22 @@ _visits = Mapping("step_visit", StepVisit, extra=("tenant",))
 _proposals = Mapping("proposal", Proposal)
 _effects = Mapping("effect", EffectRow)
 _decisions = Mapping("decision", DecisionRow)
+_ITEM = _items.select("work_item_id = ?")
+_ITEM_OF_KEY = _items.select("principal = ? AND key = ?")
+_TURN = _turns.select("turn_id = ?")
+_TURNS_OF_ITEM = _turns.select("work_item_id = ?", order="turn_id")
+_DECISION = _decisions.select("digest = ?")
+_DECISIONS_OF_TURN = _decisions.select("turn_id = ?", order="decided_at_ms, step_id")
+_EVERY_DECISION = _decisions.select(order="turn_id, step_id")
+_PROPOSAL = _proposals.select("proposed_action_id = ?")
+_PROPOSALS_OF_TURN = _proposals.select("turn_id = ?", order="proposed_action_id")
+_EFFECT = _effects.select("effect_digest = ?")
+# A row that is there is not inserted again: the rule against replacing it would refuse, not ignore.
+_CONTENT = (
+    "INSERT INTO content (tenant, digest, body, file, size, created_at_ms) SELECT ?, ?, ?, ?, ?, ?"
+    " WHERE NOT EXISTS (SELECT 1 FROM content WHERE tenant = ? AND digest = ?)"
+    " ON CONFLICT (tenant, digest) DO NOTHING"
+)
 
 
 class WorkRows(Rows):
@@ -26,31 +42,17 @@ class WorkRows(Rows):
 
     def put_content(self, digest: str, body: bytes, *, now_ms: int) -> None:
         """Keep bytes under their digest; keeping the same bytes twice is one row."""
-        self.run(
-            "INSERT INTO content (tenant, digest, body, size, created_at_ms) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (tenant, digest) DO NOTHING",
-            self.tenant,
-            digest,
-            body,
-            len(body),
-            now_ms,
-        )
+        self.run(_CONTENT, self.tenant, digest, body, None, len(body), now_ms, self.tenant, digest)
 
     def put_content_file(self, digest: str, name: str, *, size: int, now_ms: int) -> None:
         """Note that the bytes of a digest lie in a file beside the store."""
-        self.run(
-            "INSERT INTO content (tenant, digest, file, size, created_at_ms) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (tenant, digest) DO NOTHING",
-            self.tenant,
-            digest,
-            name,
-            size,
-            now_ms,
-        )
+        self.run(_CONTENT, self.tenant, digest, None, name, size, now_ms, self.tenant, digest)
 
     def content(self, digest: str) -> tuple[bytes | None, str | None] | None:
-        """Return (bytes, file name) of a digest, or None where it was never kept."""
-        found = self.row("SELECT body, file FROM content WHERE tenant = ? AND digest = ?", self.tenant, digest)
+        """Return (bytes, file name) of a digest, or None where it was never kept; erased is (None, None)."""
+        found = self.row(
+            "SELECT body, file FROM content WHERE tenant = ? AND digest = ?", self.tenant, digest
+        )
         return None if found is None else (found[0], found[1])
 
     # -- rulebooks -------------------------------------------------------------------------------------------
@@ -88,57 +90,40 @@ class WorkRows(Rows):
 
     def add_work_item(self, item: WorkItem) -> None:
         """Store a work item."""
-        self.run(_items.insert, *_items.to_row(item))
+        self.add(_items, item, tenant=item.tenant)
 
     def work_item(self, work_item_id: str) -> WorkItem | None:
         """Return a work item."""
-        found = self.row(
-            f"SELECT {_items.columns} FROM work_item WHERE tenant = ? AND work_item_id = ?",
-            self.tenant,
-            work_item_id,
-        )
-        return None if found is None else _items.from_row(found)
+        return self.one(_items, _ITEM, work_item_id)
 
     def find_work_item(self, *, principal: str, key: str) -> WorkItem | None:
         """Return the item this principal already submitted under this key."""
-        found = self.row(
-            f"SELECT {_items.columns} FROM work_item WHERE tenant = ? AND principal = ? AND key = ?",
-            self.tenant,
-            principal,
-            key,
-        )
-        return None if found is None else _items.from_row(found)
+        return self.one(_items, _ITEM_OF_KEY, principal, key)
 
     def add_turn(self, turn: Turn) -> None:
         """Store a turn."""
-        self.run(_turns.insert, *_turns.to_row(turn))
+        self.add(_turns, turn, tenant=turn.tenant)
 
     def turn(self, turn_id: str) -> Turn | None:
         """Return a turn."""
-        found = self.row(
-            f"SELECT {_turns.columns} FROM turn WHERE tenant = ? AND turn_id = ?", self.tenant, turn_id
-        )
-        return None if found is None else _turns.from_row(found)
+        return self.one(_turns, _TURN, turn_id)
 
     def turns_of_item(self, work_item_id: str) -> list[Turn]:
         """Return the turns of a work item, oldest first."""
-        found = self.rows(
-            f"SELECT {_turns.columns} FROM turn WHERE work_item_id = ? ORDER BY turn_id", work_item_id
-        )
-        return [_turns.from_row(row) for row in found]
+        return self.many(_turns, _TURNS_OF_ITEM, work_item_id)
 
     def add_visit(self, visit: StepVisit) -> None:
         """Store a step visit."""
         self.run(_visits.insert, *_visits.to_row(visit, self.tenant))
 
-    def set_visit(
-        self, turn_id: str, step_id: str, *, state: StepState, writes: bytes | None = None
-    ) -> None:
+    def set_visit(self, turn_id: str, step_id: str, *, state: StepState, writes: bytes | None = None) -> None:
         """Move a step visit, and keep what its decision wrote to the subject."""
         self.run(
-            "UPDATE step_visit SET state = ?, writes = coalesce(?, writes) WHERE turn_id = ? AND step_id = ?",
+            "UPDATE step_visit SET state = ?, writes = coalesce(?, writes)"
+            " WHERE tenant = ? AND turn_id = ? AND step_id = ?",
             state.value,
             writes,
+            self.tenant,
             turn_id,
             step_id,
         )
@@ -146,7 +131,9 @@ class WorkRows(Rows):
     def visits(self, turn_id: str) -> list[VisitRow]:
         """Return the visits of a turn in file order."""
         found = self.rows(
-            "SELECT step_id, position, state, writes FROM step_visit WHERE turn_id = ? ORDER BY position",
+            "SELECT step_id, position, state, writes FROM step_visit WHERE tenant = ? AND turn_id = ?"
+            " ORDER BY position",
+            self.tenant,
             turn_id,
         )
         return [
@@ -161,7 +148,10 @@ class WorkRows(Rows):
             state.value,
         )
         self.run(
-            "UPDATE step_visit SET state = ? WHERE tenant = ? AND state = ?", to.value, self.tenant, state.value
+            "UPDATE step_visit SET state = ? WHERE tenant = ? AND state = ?",
+            to.value,
+            self.tenant,
+            state.value,
         )
         return [(row[0], row[1]) for row in found]
 
@@ -169,26 +159,19 @@ class WorkRows(Rows):
 
     def add_decision(self, row: DecisionRow) -> None:
         """Store a decision; a second one for the same step visit is refused by the database."""
-        self.run(_decisions.insert, *_decisions.to_row(row))
+        self.add(_decisions, row, tenant=row.tenant)
 
     def decisions(self, turn_id: str) -> list[DecisionRow]:
         """Return the decisions of a turn in the order they were made."""
-        found = self.rows(
-            f"SELECT {_decisions.columns} FROM decision WHERE turn_id = ? ORDER BY decided_at_ms, step_id",
-            turn_id,
-        )
-        return [_decisions.from_row(row) for row in found]
+        return self.many(_decisions, _DECISIONS_OF_TURN, turn_id)
 
     def decision(self, digest: str) -> DecisionRow | None:
         """Return a decision by its digest."""
-        found = self.row(
-            f"SELECT {_decisions.columns} FROM decision WHERE tenant = ? AND digest = ?", self.tenant, digest
-        )
-        return None if found is None else _decisions.from_row(found)
+        return self.one(_decisions, _DECISION, digest)
 
     def each_decision(self) -> Iterator[DecisionRow]:
-        """Yield every decision of the tenant."""
-        for row in self.each(f"SELECT {_decisions.columns} FROM decision WHERE tenant = ?", self.tenant):
+        """Yield every decision of the tenant, by turn and step."""
+        for row in self.each(_EVERY_DECISION, self.tenant):
             yield _decisions.from_row(row)
 
     def decisions_per_rung(self) -> list[tuple[str, int, int, int]]:
@@ -202,44 +185,33 @@ class WorkRows(Rows):
 
     def add_proposal(self, proposal: Proposal) -> None:
         """Store a proposal."""
-        self.run(_proposals.insert, *_proposals.to_row(proposal))
+        self.add(_proposals, proposal, tenant=proposal.tenant)
 
     def set_proposal(
         self, proposed_action_id: str, *, state: ProposalState, refusal: str | None = None
     ) -> None:
         """Move a proposal."""
         self.run(
-            "UPDATE proposal SET state = ?, refusal = coalesce(?, refusal) WHERE proposed_action_id = ?",
+            "UPDATE proposal SET state = ?, refusal = coalesce(?, refusal)"
+            " WHERE tenant = ? AND proposed_action_id = ?",
             state.value,
             refusal,
+            self.tenant,
             proposed_action_id,
         )
 
     def proposal(self, proposed_action_id: str) -> Proposal | None:
         """Return a proposal."""
-        found = self.row(
-            f"SELECT {_proposals.columns} FROM proposal WHERE tenant = ? AND proposed_action_id = ?",
-            self.tenant,
-            proposed_action_id,
-        )
-        return None if found is None else _proposals.from_row(found)
+        return self.one(_proposals, _PROPOSAL, proposed_action_id)
 
     def proposals(self, turn_id: str) -> list[Proposal]:
         """Return the proposals of a turn, oldest first."""
-        found = self.rows(
-            f"SELECT {_proposals.columns} FROM proposal WHERE turn_id = ? ORDER BY proposed_action_id", turn_id
-        )
-        return [_proposals.from_row(row) for row in found]
+        return self.many(_proposals, _PROPOSALS_OF_TURN, turn_id)
 
     def add_effect(self, effect: EffectRow) -> None:
         """Store an effect with its arguments and what a person is shown."""
-        self.run(_effects.insert, *_effects.to_row(effect))
+        self.add(_effects, effect, tenant=effect.tenant)
 
     def effect(self, effect_digest: str) -> EffectRow | None:
         """Return an effect by its digest."""
-        found = self.row(
-            f"SELECT {_effects.columns} FROM effect WHERE tenant = ? AND effect_digest = ?",
-            self.tenant,
-            effect_digest,
-        )
-        return None if found is None else _effects.from_row(found)
+        return self.one(_effects, _EFFECT, effect_digest)
