@@ -125,3 +125,19 @@ def test_a_move_that_cannot_be_taken_back_says_where_the_file_is(
     assert (report.said, report.result["reason"]) == (ExecutorSaid.RAISED, "left_half_done")
     assert (files.root / "b").read_text() == "theirs"
     assert (files.root / "a").read_text() == "a third one"
+
+
+def test_another_real_folder_put_in_the_place_between_hold_and_execute_is_not_acted_in(
+    tmp_path: Path,
+) -> None:
+    files = Files(tmp_path)
+    folder = files.root / "d"
+    folder.mkdir()
+
+    def swap() -> None:
+        folder.rename(files.root / "was")
+        folder.mkdir()
+
+    report = between(files, "write", swap, path="d/a", content="ours")
+    assert (report.said, report.result["reason"]) == (ExecutorSaid.REJECTED, "resource_changed")
+    assert files.entries() == ["d", "was"]

@@ -135,3 +135,18 @@ def test_a_deletion_stopped_halfway_is_not_seen_as_an_absence(
     after = look(files["delete_permanently"], effect, phase=Phase.AFTER, before=before)
     assert not matches(effect, after)
     assert not is_contrary(effect, before, after)
+
+
+def test_an_entry_of_the_trash_that_is_taken_is_not_written_over(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    (files.root / "a").write_text("x")
+    effect = files.effect("trash", path="a")
+    entry = files.keep / "trash" / str(effect.arguments["trash_id"])
+    entry.mkdir()
+    (entry / "content").write_text("an older one")
+    (entry / "note.json").write_text("its note")
+    report = execute(files["trash"], effect)
+    assert (report.said, report.result["reason"]) == (ExecutorSaid.REJECTED, "trash_id_taken")
+    assert (files.root / "a").read_text() == "x"
+    assert (entry / "content").read_text() == "an older one"
+    assert (entry / "note.json").read_text() == "its note"

@@ -21,7 +21,7 @@ from actum.capabilities.files.acts import (
     replace,
 )
 from actum.capabilities.files.hold import HeldFile, HeldFiles, HeldPlace, hold
-from actum.capabilities.files.keep import Keep
+from actum.capabilities.files.keep import CONTENT, Keep
 from actum.capabilities.files.paths import Roots, refuse_error
 from actum.capabilities.files.prior import keep_prior
 from actum.capabilities.files.staging import Staged, clear_leftover
@@ -118,10 +118,10 @@ class TrashExecutor(FileExecutor):
         with entry:
             try:
                 try:
-                    relocate(file, entry, "content")
+                    relocate(file, entry, CONTENT)
                     flush(entry, file.folder)
                 except OtherDevice:
-                    carry(file, entry, "content", aside=project.aside_name(effect.effect_digest))
+                    carry(file, entry, CONTENT, aside=project.aside_name(effect.effect_digest))
             except (Rejected, OSError):
                 clear_entry(self._keep, trash_id, entry=entry)
                 raise
