@@ -150,13 +150,17 @@ class PublishedGrant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     accepts_unqualified: bool
 
 
-class _Sha256(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Sha256(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A digest as in-toto writes one."""
+
     sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
-class _Subject(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Subject(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a statement is about."""
+
     name: Name
-    digest: _Sha256
+    digest: Sha256
 
 
 class ReceiptStatement(
@@ -169,7 +173,7 @@ class ReceiptStatement(
     """A receipt as it is signed."""
 
     kind: str
-    subject: tuple[_Subject, ...]
+    subject: tuple[Subject, ...]
     predicate_type: str
     predicate: PublishedReceipt
 
@@ -184,6 +188,6 @@ class GrantStatement(
     """A grant as it is signed."""
 
     kind: str
-    subject: tuple[_Subject, ...]
+    subject: tuple[Subject, ...]
     predicate_type: str
     predicate: PublishedGrant

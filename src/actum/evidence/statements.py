@@ -21,6 +21,8 @@ from actum.evidence.published import (
     PublishedGrant,
     PublishedReceipt,
     ReceiptStatement,
+    Sha256,
+    Subject,
     Uri,
 )
 from actum.model import canonical
@@ -55,15 +57,18 @@ def receipt_statement(receipt: PublishedReceipt | Mapping[str, Any]) -> bytes:
     place is for.
     """
     published = as_published(receipt, PublishedReceipt)
-    subject = (f"effect:{published.identity.receipt_id}", published.effect_digest)
-    return statement(RECEIPT, subjects=[subject], predicate=published)
+    subject = _subject(f"effect:{published.identity.receipt_id}", published.effect_digest)
+    return _encoder.encode(
+        ReceiptStatement(kind=STATEMENT_V1, subject=subject, predicate_type=RECEIPT, predicate=published)
+    )
 
 
 def grant_statement(grant: PublishedGrant | Mapping[str, Any] | msgspec.Struct) -> bytes:
     """Return the canonical bytes of a grant's statement; its subject is what was allowed."""
     published = as_published(grant, PublishedGrant)
-    return statement(
-        GRANT, subjects=[(f"grant:{published.grant_id}", published.subject_digest)], predicate=published
+    subject = _subject(f"grant:{published.grant_id}", published.subject_digest)
+    return _encoder.encode(
+        GrantStatement(kind=STATEMENT_V1, subject=subject, predicate_type=GRANT, predicate=published)
     )
 
 
@@ -93,7 +98,7 @@ def read_receipt(payload: bytes) -> PublishedReceipt:
 
     Raises CorruptRecordError `statement` or `subject`, with the reason in the fact `why`.
     """
-    whole = _decode(payload, ReceiptStatement)
+    whole = _decode(payload, _receipt)
     receipt = whole.predicate
     _check_subject(whole, name=f"effect:{receipt.identity.receipt_id}", digest=receipt.effect_digest)
     return receipt
@@ -101,7 +106,7 @@ def read_receipt(payload: bytes) -> PublishedReceipt:
 
 def read_grant(payload: bytes) -> PublishedGrant:
     """Return the grant in a statement whose bytes are canonical and whose subject is what it allows."""
-    whole = _decode(payload, GrantStatement)
+    whole = _decode(payload, _grant)
     grant = whole.predicate
     _check_subject(whole, name=f"grant:{grant.grant_id}", digest=grant.subject_digest)
     return grant
@@ -109,7 +114,10 @@ def read_grant(payload: bytes) -> PublishedGrant:
 
 def check_statement(payload: bytes) -> None:
     """Check a statement of a kind this version does not know: canonical bytes, and an in-toto shape."""
-    whole = _decode(payload, dict[str, object])
+    try:
+        whole = canonical.decode_strict(payload, dict[str, object])
+    except CorruptRecordError as error:
+        raise _corrupt("statement", why="its bytes are not those of a canonical statement") from error
     if whole.get("_type") != STATEMENT_V1 or not isinstance(whole.get("subject"), list):
         raise _corrupt("statement", why="its payload is no in-toto statement")
 
@@ -118,11 +126,21 @@ class _Head(msgspec.Struct, frozen=True, rename={"predicate_type": "predicateTyp
     predicate_type: Uri
 
 
-def _decode(payload: bytes, kind: type[Decoded]) -> Decoded:
+def _decode(payload: bytes, decoder: msgspec.json.Decoder[Decoded]) -> Decoded:
+    # A published record is closed and its numbers are bounded where they stand, so that what decodes has
+    # canonical bytes, and the sorted encoder writes them without asking member for member again.
     try:
-        return canonical.decode_strict(payload, kind)
-    except CorruptRecordError as error:
+        whole = decoder.decode(payload)
+        again = _encoder.encode(whole)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise _corrupt("statement", why="its statement has not the form its type asks for") from error
+    if again != payload:
+        raise _corrupt("statement", why="its bytes are not the canonical ones of the statement they hold")
+    return whole
+
+
+def _subject(name: str, digest: str) -> tuple[Subject, ...]:
+    return (Subject(name=name, digest=Sha256(sha256=digest[7:])),)
 
 
 def _check_subject(whole: ReceiptStatement | GrantStatement, *, name: str, digest: str) -> None:
@@ -142,3 +160,6 @@ def _corrupt(code: str, *, why: str) -> CorruptRecordError:
 
 
 _head = msgspec.json.Decoder(_Head)
+_receipt = msgspec.json.Decoder(ReceiptStatement)
+_grant = msgspec.json.Decoder(GrantStatement)
+_encoder = msgspec.json.Encoder(order="sorted")
