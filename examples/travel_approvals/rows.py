@@ -23,7 +23,7 @@ WHOLE_NUMBERS = ("submission", "prior_rejections")
 
 
 def find_data(given: str | None) -> Path:
-    """Return the history's path: the one given, or below $ACTUM_SHARED, or below ../shared of this repository."""
+    """Return the history's path: the one given, or below $ACTUM_SHARED, or below ../shared."""
     if given is not None:
         return Path(given)
     shared = os.environ.get("ACTUM_SHARED") or Path(__file__).resolve().parents[3] / "shared"
@@ -50,7 +50,8 @@ def main() -> int:
     options = parser.parse_args()
     path = find_data(options.data)
     if not path.is_file():
-        print(f"There is no history at {path}. Nothing was printed. Give --data or set ACTUM_SHARED.", file=sys.stderr)
+        print(f"There is no history at {path}. Nothing was printed.", file=sys.stderr)
+        print("Give --data or set ACTUM_SHARED.", file=sys.stderr)
         return 5
     for count, item in enumerate(work_items(path)):
         if options.limit is not None and count >= options.limit:

@@ -6,12 +6,13 @@ Rules
 2. A field of another type, or outside its closed set of values, is unusable with a reason.
 3. The context is read as the fields ctx.now_ms, ctx.work_type and ctx.status; there is no other clock.
 4. A field is filled where it is present, usable, and not an empty text or list.
+5. A written value stands at its field's pointer, so a field and a pointer to it never read two values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from actum.kernel.parsers import ABSENT, PARSERS, Unusable, pointer_tokens, resolve_pointer
 from actum.model.errors import InvariantViolation
@@ -40,7 +41,7 @@ def reader_for(declaration: FieldDeclaration) -> FieldReader:
 class Facts(dict[str, object]):
     """Field name to value; a miss reads the subject, so each field is parsed at most once per decision."""
 
-    __slots__ = ("context", "readers", "subject", "written")
+    __slots__ = ("context", "readers", "subject")
 
     def __init__(
         self, subject: Mapping[str, object], *, readers: Mapping[str, FieldReader], context: LadderContext
@@ -49,7 +50,6 @@ class Facts(dict[str, object]):
         self.subject = subject
         self.readers = readers
         self.context = context
-        self.written: Mapping[str, object] = {}
         # Rule 3
         self["ctx.now_ms"] = context.now_ms
         self["ctx.work_type"] = context.work_type
@@ -75,18 +75,18 @@ class Facts(dict[str, object]):
         """Return the foreign value of a declared field as it stands in the subject, or `ABSENT`."""
         if name in CONTEXT_FIELDS:
             return self[name]
-        if name in self.written:
-            return self.written[name]
         tokens = self.readers[name].tokens
         if len(tokens) == 1:
             return self.subject.get(tokens[0], ABSENT)
         return resolve_pointer(self.subject, tokens)
 
     def with_writes(self, written: Mapping[str, object]) -> Facts:
-        """Return the facts of the same subject as it will read after these foreign values are written."""
-        after = Facts(self.subject, readers=self.readers, context=self.context)
-        after.written = written
-        return after
+        """Return the facts of the subject as it reads after these foreign values are written (rule 5)."""
+        subject: object = self.subject
+        for name, value in written.items():
+            subject = _put(subject, self.readers[name].tokens, value)
+        after = cast("Mapping[str, object]", subject)
+        return Facts(after, readers=self.readers, context=self.context)
 
     def is_present(self, name: str) -> bool:
         """Tell whether the field is there and not null, whatever its type."""
@@ -103,3 +103,18 @@ class Facts(dict[str, object]):
             elif value == "" or value == []:
                 found.append(Unusable("field_empty", name))
         return tuple(found)
+
+
+def _put(value: object, tokens: tuple[str, ...], leaf: object) -> object:
+    if not tokens:
+        return leaf
+    first, rest = tokens[0], tokens[1:]
+    if isinstance(value, list):
+        items = list(cast("list[object]", value))
+        at = int(first) if first.isdecimal() and len(first) < 10 else len(items)
+        if at < len(items):
+            items[at] = _put(items[at], rest, leaf)
+            return items
+    members = dict(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else {}
+    members[first] = _put(members.get(first), rest, leaf)
+    return members

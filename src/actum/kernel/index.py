@@ -25,6 +25,7 @@ from actum.model.plan import Call, FieldType, Lit, Node, Op, Ref, conjuncts
 from actum.model.process import (
     ActionDefinition,
     AuthoredPattern,
+    Constant,
     FieldClass,
     FieldDeclaration,
     Process,
@@ -36,6 +37,7 @@ from actum.model.process import (
     Then,
     pattern_digest,
 )
+from actum.model.walk import FieldWrite
 
 # Names of skipped rules kept on an entry; the others are counted.
 SKIPS_NAMED_MAX = 20
@@ -61,7 +63,10 @@ LITERAL_TYPES = {
 
 
 class IndexedRule(NamedTuple):
-    """One rule as the index holds it. ``digest`` and ``confirmed`` matter for authored patterns only."""
+    """One rule as the index holds it. ``digest`` and ``confirmed`` matter for authored patterns only.
+
+    ``fixed`` are the writes of a THEN that only writes constants, so that a hit need not resolve them again.
+    """
 
     id: str
     then: Then
@@ -69,6 +74,7 @@ class IndexedRule(NamedTuple):
     needs_person: bool
     digest: str | None
     confirmed: bool
+    fixed: tuple[FieldWrite, ...] | None = None
 
 
 class _Signature(NamedTuple):
@@ -234,6 +240,7 @@ def _process_steps(
             needs_person=needs_person(rule.then, fields=fields, actions=actions),
             digest=digest,
             confirmed=digest in confirmed,
+            fixed=_fixed_writes(rule.then),
         )
         for index in indexes:
             index.add(indexed, keys=keys, types=types)
@@ -255,6 +262,17 @@ def _process_steps(
             bool(skill.rules) or any(step.id in pattern.steps for pattern in process.patterns),
         )  # fmt: skip
     return found
+
+
+def _fixed_writes(then: Then) -> tuple[FieldWrite, ...] | None:
+    # Constants had the type of their field when the file was loaded, and the rulebook's digest covers both.
+    if then.stage or not all(isinstance(write.value, Constant) for write in then.writes):
+        return None
+    return tuple(
+        FieldWrite(field=write.name, value_json=write.value.json)
+        for write in then.writes
+        if isinstance(write.value, Constant)
+    )
 
 
 def needs_person(

@@ -86,9 +86,12 @@ def _entry(
 
 def _offer(rule: IndexedRule, *, kind: ConditionKind, at: StepIndex, facts: Facts) -> Offer | Unusable:
     then, withheld = rule.then, ()
-    outcome = resolve_then(then, at=at, facts=facts)
-    if isinstance(outcome, Unusable):
-        return outcome
+    if rule.fixed is not None:
+        outcome = Outcome(rule.fixed, ())
+    else:
+        outcome = resolve_then(then, at=at, facts=facts)
+        if isinstance(outcome, Unusable):
+            return outcome
     if rule.digest is not None and not rule.confirmed:
         withheld = then.stage
         outcome = Outcome(outcome.writes, ())
