@@ -109,8 +109,9 @@ def _is_independent(entry: TrustEntry, *, actor: Actor | None, trust: Trust) -> 
     if actor is None or actor.keyid is None:
         return False
     # A key pinned to nobody may well be the actor's own.
-    if entry.principal is None or entry.key.keyid == actor.keyid:
+    if entry.principal is None:
         return False
+    # Where the look's key is the actor's own, both entries are one and so are their principals.
     acting = trust.find(actor.keyid)
     return entry.principal != actor.id and (acting is None or entry.principal != acting.principal)
 

@@ -68,14 +68,14 @@ def test_either_role_serves_in_either_place(key) -> None:
     assert grade(effect(witnesses=(look(key=key),))) == TOP
 
 
-def test_refusal_1_a_look_by_a_key_that_is_not_pinned_is_untrusted() -> None:
+def test_refusal_1_t12_a_look_by_a_key_that_is_not_pinned_is_untrusted() -> None:
     assert refusal(look(key=STRANGER)) is R.LOOK_UNTRUSTED
     assert refusal(changed(look(), keyid=None)) is R.LOOK_UNTRUSTED
     assert refusal(look(), trust=NO_TRUST) is R.LOOK_UNTRUSTED
 
 
 @pytest.mark.parametrize("role", [role for role in KeyRole if role.value not in ("verifier", "witness")])
-def test_refusal_2_a_key_pinned_for_another_role_may_not_look(role) -> None:
+def test_refusal_2_t12_a_key_pinned_for_another_role_may_not_look(role) -> None:
     assert refusal(look(), trust=trusting(VERIFIER.pinned(roles=(role,)))) is R.LOOK_ROLE
 
 
@@ -126,21 +126,21 @@ def test_t12_a_look_the_actor_made_does_not_keep_finalized() -> None:
         {"sig": "AA=="},
     ],
 )
-def test_refusal_4_a_signature_covers_every_member_of_the_look(members) -> None:
+def test_refusal_4_t12_a_signature_covers_every_member_of_the_look(members) -> None:
     assert refusal(look()) is None
     assert refusal(changed(look(), **members)) is R.LOOK_SIGNATURE
 
 
-def test_refusal_4_a_look_at_another_effect_does_not_count_here() -> None:
+def test_refusal_4_t12_a_look_at_another_effect_does_not_count_here() -> None:
     assert refusal(look(), effect_digest=OTHER) is R.LOOK_SIGNATURE
 
 
 @pytest.mark.parametrize("expected", [None, OTHER])
-def test_refusal_4_a_look_for_another_expectation_does_not_count_here(expected) -> None:
+def test_refusal_4_t12_a_look_for_another_expectation_does_not_count_here(expected) -> None:
     assert refusal(look(), expected=expected) is R.LOOK_SIGNATURE
 
 
-def test_refusal_4_only_the_canonical_base64_of_a_signature_is_one() -> None:
+def test_refusal_4_t12_only_the_canonical_base64_of_a_signature_is_one() -> None:
     sig = look().sig
     assert sig is not None
     assert sig.endswith("==")
@@ -153,7 +153,7 @@ def test_refusal_4_only_the_canonical_base64_of_a_signature_is_one() -> None:
         assert refusal(changed(look(), sig=written)) is R.LOOK_SIGNATURE
 
 
-def test_refusal_5_a_look_counts_from_the_first_instant_of_its_key_to_before_the_last() -> None:
+def test_refusal_5_t12_a_look_counts_from_the_first_instant_of_its_key_to_before_the_last() -> None:
     trust = trusting(VERIFIER.pinned(not_before="2026-05-04T12:00:00Z", not_after="2026-05-04T13:00:00Z"))
     given = {
         "2026-05-04T11:59:59.999Z": R.LOOK_KEY_EXPIRED,
@@ -165,11 +165,11 @@ def test_refusal_5_a_look_counts_from_the_first_instant_of_its_key_to_before_the
     assert {at: refusal(look(at=at), trust=trust) for at in given} == given
 
 
-def test_refusal_5_a_look_without_a_time_is_not_accepted() -> None:
+def test_refusal_5_t12_a_look_without_a_time_is_not_accepted() -> None:
     assert refusal(look(at=None)) is R.LOOK_KEY_EXPIRED
 
 
-def test_refusal_6_a_look_made_at_or_after_the_revocation_does_not_count() -> None:
+def test_refusal_6_t12_a_look_made_at_or_after_the_revocation_does_not_count() -> None:
     trust = trusting(VERIFIER.pinned(revoked_at="2026-05-04T12:00:00Z"))
     assert refusal(look(at="2026-05-04T12:00:00Z"), trust=trust) is R.LOOK_KEY_REVOKED
     assert refusal(look(at="2026-05-04T11:59:59.9Z"), trust=trust) is None

@@ -71,7 +71,7 @@ def pair(finality, confidence=C.NOT_VERIFIED) -> GradePair:
 
 @pytest.mark.parametrize(("claimed", "column", "left"), CELLS)
 @pytest.mark.parametrize("confidence", [*C, None])
-def test_rule_5_finality_moves_only_by_the_cells_of_the_table(claimed, column, left, confidence) -> None:
+def test_rule_5_t31_finality_moves_only_by_the_cells_of_the_table(claimed, column, left, confidence) -> None:
     answer = graded(claimed, confidence, looks=LOOKS[column])
     assert answer.situation is column
     assert answer.pair.finality is left
@@ -242,7 +242,7 @@ def test_rule_2_what_was_not_expected_and_stood_before_is_a_contrary() -> None:
         (OTHER, EXPECTED, {R.OBSERVED_OTHER}),
     ],
 )
-def test_rule_3_a_look_with_a_missing_counterpart_is_unclear(look, expected, reasons) -> None:
+def test_rule_3_t13_a_look_with_a_missing_counterpart_is_unclear(look, expected, reasons) -> None:
     assert weigh_looks([look], expected=expected) == (S.UNCLEAR, reasons)
 
 
@@ -262,7 +262,7 @@ def test_rule_4_an_unclear_look_undoes_neither_a_match_nor_a_contrary(firm) -> N
 
 
 @pytest.mark.parametrize("looks", [[MATCH, CONTRARY], [MATCH, OTHER], [CONTRARY, OTHER]])
-def test_rule_4_definite_looks_of_two_kinds_clash_in_either_order(looks) -> None:
+def test_rule_4_t13_definite_looks_of_two_kinds_clash_in_either_order(looks) -> None:
     for order in (looks, looks[::-1]):
         situation, reasons = weigh_looks(order, expected=EXPECTED)
         assert situation is S.CLASHING
@@ -273,11 +273,11 @@ def test_rule_4_definite_looks_of_two_kinds_clash_in_either_order(looks) -> None
     ("finality", "column"),
     [(F.FINALIZED, S.MATCH), (F.INITIATED, S.MATCH), (F.FAILED, S.CONTRARY), (F.NOT_ATTEMPTED, S.CONTRARY)],
 )
-def test_rule_6_verified_holds_where_a_definite_look_supports_the_finality(finality, column) -> None:
+def test_rule_6_t11_verified_holds_where_a_definite_look_supports_the_finality(finality, column) -> None:
     assert graded(finality, looks=LOOKS[column]).pair == pair(finality, C.VERIFIED)
 
 
-def test_rule_7_partial_is_lowered_in_every_column_without_an_output_hash() -> None:
+def test_rule_7_t14_partial_is_lowered_in_every_column_without_an_output_hash() -> None:
     for finality, column in itertools.product(F, S):
         answer = graded(finality, C.PARTIAL, looks=LOOKS[column])
         assert answer.pair.confidence is C.NOT_VERIFIED
