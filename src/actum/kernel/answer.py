@@ -126,7 +126,7 @@ def _is_same(value: object, wanted: object) -> bool:
 
 def _decimal(number: ForeignNumber) -> Decimal | None:
     try:
-        return number.to_decimal()
+        return Decimal(number.text)
     except InvalidOperation:
         return None
 

@@ -53,11 +53,11 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int | None
 
 
-def admit(heard: Heard, *, request: ModelRequest, origin: Origin) -> ModelOutcome:
+def admit(heard: Heard, *, request: ModelRequest, origin: Origin, key: str | None = None) -> ModelOutcome:
     """Return the answer if it may be read as one, else the fault that says why not.
 
     The order matters: an answer without a token count cannot be metered, so it is no answer, and one over its
-    contract is refused before its text is looked at.
+    contract is refused before its text is looked at. `key` is the secret that the other side was handed.
     """
 
     def fault(kind: ModelFaultKind, detail: str) -> ModelFault:
@@ -69,6 +69,8 @@ def admit(heard: Heard, *, request: ModelRequest, origin: Origin) -> ModelOutcom
         return fault(ModelFaultKind.TOO_LONG, "tokens_over_contract")
     if heard.text is None or not heard.text.strip():
         return fault(ModelFaultKind.EMPTY, "no_text")
+    if key and key in heard.text:
+        return fault(ModelFaultKind.GARBAGE, "key_in_answer")
     admitted = admit_answer(heard.text, schema=request.json_schema)
     if isinstance(admitted, Refused):
         return fault(ModelFaultKind.GARBAGE, _detail_of(admitted))
@@ -112,9 +114,9 @@ def is_immutable_name(name: str) -> bool:
 _model_name = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}", re.ASCII)
 
 
-def answered_name(answered: object, *, asked: str) -> str:
+def answered_name(answered: object, *, asked: str, key: str | None) -> str:
     """Return the model name the other side gave, or the asked one where it gave none that could be a name."""
     if not isinstance(answered, str) or _model_name.fullmatch(answered) is None:
         return asked
     # The other side holds our key and could put it here, where it would be kept in every record.
-    return answered if not redact(answered)[1] else asked
+    return asked if redact(answered)[1] or (key and key in answered) else answered

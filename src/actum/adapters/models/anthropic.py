@@ -33,10 +33,10 @@ class Anthropic(msgspec.Struct, frozen=True, kw_only=True):
     def complete(self, request: ModelRequest, *, deadline_s: float) -> ModelOutcome:
         """Return the answer or the fault; see `actum.ports.model.ModelPort`."""
         if request.json_schema.get("type") != "object":
-            return self._origin(None).fault(ModelFaultKind.UNAVAILABLE, "schema_not_object")
+            return self._origin().fault(ModelFaultKind.UNAVAILABLE, "schema_not_object")
         key = read_key(self.key_env)
         if key is None:
-            return self._origin(None).fault(ModelFaultKind.UNAUTHORISED, "key_absent")
+            return self._origin().fault(ModelFaultKind.UNAUTHORISED, "key_absent")
         answer = post_json(
             self.endpoint,
             "/v1/messages",
@@ -45,8 +45,8 @@ class Anthropic(msgspec.Struct, frozen=True, kw_only=True):
             deadline_s=deadline_s,
         )
         if isinstance(answer, ExchangeFault):
-            return self._origin(None).fault(answer.kind, answer.detail, retry_after_s=answer.retry_after_s)
-        return self._read(answer.members, request)
+            return self._origin().fault(answer.kind, answer.detail, retry_after_s=answer.retry_after_s)
+        return self._read(answer.members, request, key)
 
     def _body(self, request: ModelRequest) -> dict[str, object]:
         return {
@@ -64,8 +64,8 @@ class Anthropic(msgspec.Struct, frozen=True, kw_only=True):
             "tool_choice": {"type": "tool", "name": TOOL_NAME, "disable_parallel_tool_use": True},
         }
 
-    def _read(self, members: dict[str, Any], request: ModelRequest) -> ModelOutcome:
-        origin = self._origin(member(members, "model"))
+    def _read(self, members: dict[str, Any], request: ModelRequest, key: str | None) -> ModelOutcome:
+        origin = self._origin(member(members, "model"), key)
         stopped = member(members, "stop_reason")
         calls = _tool_calls(members)
         heard = Heard(
@@ -75,10 +75,10 @@ class Anthropic(msgspec.Struct, frozen=True, kw_only=True):
             output_tokens=count(member(members, "usage", "output_tokens")),
         )
         fault = _fault_in(calls, heard, origin)
-        return fault if fault is not None else admit(heard, request=request, origin=origin)
+        return fault if fault is not None else admit(heard, request=request, origin=origin, key=key)
 
-    def _origin(self, answered: object) -> Origin:
-        named = answered_name(answered, asked=self.model)
+    def _origin(self, answered: object = None, key: str | None = None) -> Origin:
+        named = answered_name(answered, asked=self.model, key=key)
         return Origin(
             provider=f"anthropic:{self.endpoint.host}",
             runtime=f"messages/{API_VERSION}",

@@ -129,8 +129,8 @@ def _refused(request: ModelRequest, kind: ModelFaultKind, detail: str) -> ModelF
 
 
 def _shown(name: str) -> str:
-    # A member's name is the reader's only way to find it, but a pasted key can stand there too.
-    return name if re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name) and not redact(name)[1] else "(unreadable name)"
+    # A member's name is the reader's only way to find it, but a pasted key can stand there too: keys are long.
+    return name if re.fullmatch(r"[A-Za-z0-9_-]{1,24}", name) and not redact(name)[1] else "(unreadable name)"
 
 
 _COMMON = frozenset({"adapter", "data_classes", "max_output_tokens", "deadline_s"})

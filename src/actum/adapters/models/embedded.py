@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import time
 from pathlib import Path
 
 import msgspec
 
 from actum.adapters.models.admission import Heard, Origin, admit
-from actum.adapters.models.engine import Engine, EngineReply, engine_for
+from actum.adapters.models.engine import Engine, EngineReply, ForkedAfterLoadError, engine_for
 from actum.adapters.models.weights import digest_weights, find_weights
 from actum.model.message import ExecutionMode
 from actum.model.model_call import ModelFault, ModelFaultKind, ModelOutcome, ModelRequest
@@ -28,7 +29,9 @@ DEFAULT_CONTEXT_TOKENS = 4096
 class Embedded(msgspec.Struct, frozen=True, kw_only=True):
     """The adapter for a model inside this process.
 
-    `weights` is a GGUF file, None for the bundled one. `threads` 0 lets the runtime choose.
+    `weights` is a GGUF file, None for the bundled one. `threads` 0 stands for half of the processors: the
+    runtime's threads wait for each other in a busy loop, so taking all of a machine that has other work
+    makes an answer several times slower, not quicker.
     """
 
     weights: Path | None = None
@@ -48,7 +51,14 @@ class Embedded(msgspec.Struct, frozen=True, kw_only=True):
             return _origin(path.stem.lower()).fault(ModelFaultKind.UNAVAILABLE, "runtime_absent")
         try:
             digest = digest_weights(path)
-            engine = engine_for(path, digest=digest, context_tokens=self.context_tokens, threads=self.threads)
+            engine = engine_for(
+                path,
+                digest=digest,
+                context_tokens=self.context_tokens,
+                threads=self.threads or max(1, len(os.sched_getaffinity(0)) // 2),
+            )
+        except ForkedAfterLoadError:
+            return _origin(path.stem.lower()).fault(ModelFaultKind.UNAVAILABLE, "forked_after_load")
         except OSError:
             return _origin(path.stem.lower()).fault(ModelFaultKind.UNAVAILABLE, "weights_unreadable")
         except Exception:

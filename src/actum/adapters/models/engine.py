@@ -22,13 +22,12 @@ _EXIT_WAIT_S = 20.0
 
 
 class EngineKey(msgspec.Struct, frozen=True):
-    """What makes two engines different; the process id, because threads do not survive a fork."""
+    """What makes two engines different."""
 
     path: str
     digest: str
     context_tokens: int
     threads: int
-    pid: int
 
 
 class EngineReply:
@@ -70,8 +69,7 @@ class Engine:
         params.model.path = key.path
         params.n_ctx = key.context_tokens
         params.n_parallel = 1
-        if key.threads:
-            params.cpuparams.n_threads = key.threads
+        params.cpuparams.n_threads = key.threads
         params.offline = True
         params.verbosity = -1
         params.warmup = False
@@ -124,13 +122,24 @@ class Engine:
             reply.ended.set()
 
 
+class ForkedAfterLoadError(Exception):
+    """This process was forked from one that had loaded the runtime, whose threads did not come along."""
+
+
 _engines: dict[EngineKey, Engine] = {}
 _loading = threading.Lock()
+_forked_after_load = False
 
 
 def engine_for(path: Path, *, digest: str, context_tokens: int, threads: int) -> Engine:
-    """Return this process's engine for the weights, loading it the first time; raise what loading raises."""
-    key = EngineKey(str(path), digest, context_tokens, threads, os.getpid())
+    """Return this process's engine for the weights, loading it the first time; raise what loading raises.
+
+    A child forked after loading gets ForkedAfterLoadError: the runtime would abort the process. Such a child
+    must leave by os._exit, as multiprocessing does, for the runtime's exit handlers wait for lost threads.
+    """
+    if _forked_after_load:
+        raise ForkedAfterLoadError
+    key = EngineKey(str(path), digest, context_tokens, threads)
     with _loading:
         engine = _engines.get(key)
         if engine is None:
@@ -145,8 +154,9 @@ def _close_all() -> None:
 
 
 def _forget_in_child() -> None:
-    global _loading
+    global _loading, _forked_after_load
     _loading = threading.Lock()
+    _forked_after_load = _forked_after_load or bool(_engines)
     for engine in _engines.values():
         engine.abandon()
     _engines.clear()

@@ -37,10 +37,11 @@ class OpenAICompatible(msgspec.Struct, frozen=True, kw_only=True):
     def complete(self, request: ModelRequest, *, deadline_s: float) -> ModelOutcome:
         """Return the answer or the fault; see `actum.ports.model.ModelPort`."""
         headers: dict[str, str] = {}
+        key: str | None = None
         if self.key_env is not None:
             key = read_key(self.key_env)
             if key is None:
-                return self._origin(None).fault(ModelFaultKind.UNAUTHORISED, "key_absent")
+                return self._origin().fault(ModelFaultKind.UNAUTHORISED, "key_absent")
             headers["Authorization"] = f"Bearer {key}"
         answer = post_json(
             self.endpoint,
@@ -50,8 +51,8 @@ class OpenAICompatible(msgspec.Struct, frozen=True, kw_only=True):
             deadline_s=deadline_s,
         )
         if isinstance(answer, ExchangeFault):
-            return self._origin(None).fault(answer.kind, answer.detail, retry_after_s=answer.retry_after_s)
-        return self._read(answer.members, request)
+            return self._origin().fault(answer.kind, answer.detail, retry_after_s=answer.retry_after_s)
+        return self._read(answer.members, request, key)
 
     def _body(self, request: ModelRequest) -> dict[str, object]:
         schema = request.json_schema
@@ -71,8 +72,8 @@ class OpenAICompatible(msgspec.Struct, frozen=True, kw_only=True):
             body |= {"temperature": 0, "seed": 1}
         return body
 
-    def _read(self, members: dict[str, Any], request: ModelRequest) -> ModelOutcome:
-        origin = self._origin(member(members, "model"))
+    def _read(self, members: dict[str, Any], request: ModelRequest, key: str | None) -> ModelOutcome:
+        origin = self._origin(member(members, "model"), key)
         heard = Heard(
             text=_text_or_none(member(members, "choices", 0, "message", "content")),
             finish_reason=_text_or_none(member(members, "choices", 0, "finish_reason")) or "",
@@ -80,7 +81,7 @@ class OpenAICompatible(msgspec.Struct, frozen=True, kw_only=True):
             output_tokens=count(member(members, "usage", "completion_tokens")),
         )
         fault = self._fault_in(members, heard, origin)
-        return fault if fault is not None else admit(heard, request=request, origin=origin)
+        return fault if fault is not None else admit(heard, request=request, origin=origin, key=key)
 
     def _fault_in(self, members: dict[str, Any], heard: Heard, origin: Origin) -> ModelFault | None:
         def fault(kind: ModelFaultKind, detail: str) -> ModelFault:
@@ -105,8 +106,8 @@ class OpenAICompatible(msgspec.Struct, frozen=True, kw_only=True):
             case _:
                 return fault(ModelFaultKind.GARBAGE, "finish_reason_unknown")
 
-    def _origin(self, answered: object) -> Origin:
-        named = answered_name(answered, asked=self.model)
+    def _origin(self, answered: object = None, key: str | None = None) -> Origin:
+        named = answered_name(answered, asked=self.model, key=key)
         return Origin(
             provider=f"openai_compatible:{self.endpoint.host}",
             runtime="chat_completions",
