@@ -34,6 +34,7 @@ class SmtpFault(enum.Enum):
     REJECT_RCPT = "reject_rcpt"
     DEFER_RCPT = "defer_rcpt"
     REJECT_DATA = "reject_data"
+    GO_AWAY_AFTER_DATA = "go_away_after_data"
     STORE_TWICE = "store_twice"
     CHANGE_TEXT = "change_text"
     SLOW = "slow"
@@ -64,6 +65,7 @@ class SmtpSink:
         self._login = login
         self._owner = owner
         self._stored = 0
+        self._protocols: list[Any] = []
         self._loop = asyncio.new_event_loop()
         self._socket = socket.socket()
         self._socket.bind(("127.0.0.1", 0))
@@ -121,6 +123,9 @@ class SmtpSink:
         self._ready.set()
         self._loop.run_forever()
         server.close()
+        for protocol in self._protocols:
+            if protocol.transport is not None:
+                protocol.transport.abort()
         pending = asyncio.all_tasks(self._loop)
         for task in pending:
             task.cancel()
@@ -133,12 +138,11 @@ class SmtpSink:
 
         options: dict[str, Any] = {"hostname": "sink.test", "ident": "sink", "loop": self._loop}
         if self._login is not None:
-            options |= {
-                "auth_required": True,
-                "auth_require_tls": False,
-                "authenticator": self._authenticate,
-            }
-        return cast(asyncio.BaseProtocol, SMTP(_Handler(self), **options))
+            # That a login is needed is checked at MAIL: aiosmtpd warns about requiring one without TLS.
+            options |= {"auth_require_tls": False, "authenticator": self._authenticate}
+        protocol = SMTP(_Handler(self, login_needed=self._login is not None), **options)
+        self._protocols.append(protocol)
+        return cast(asyncio.BaseProtocol, protocol)
 
     def _authenticate(self, _server: Any, _session: Any, _envelope: Any, _mechanism: str, data: Any) -> Any:
         from aiosmtpd.smtp import AuthResult
@@ -150,13 +154,16 @@ class SmtpSink:
 class _Handler:
     """What aiosmtpd calls; its method names and signatures are aiosmtpd's own."""
 
-    def __init__(self, sink: SmtpSink) -> None:
+    def __init__(self, sink: SmtpSink, *, login_needed: bool) -> None:
         self._sink = sink
+        self._login_needed = login_needed
 
     async def handle_MAIL(  # noqa: N802
-        self, _server: Any, _session: Any, envelope: Any, address: str, _options: list[str]
+        self, _server: Any, session: Any, envelope: Any, address: str, _options: list[str]
     ) -> str:
         self._sink.commands.append(f"MAIL {address}")
+        if self._login_needed and not session.authenticated:
+            return "530 log in first"
         envelope.mail_from = address
         return "250 sender taken"
 
@@ -192,6 +199,8 @@ class _Handler:
         sink.commands.append("DATA")
         if sink.fault is SmtpFault.REJECT_DATA:
             return "554 message refused"
+        if sink.fault is SmtpFault.GO_AWAY_AFTER_DATA:
+            return "421 closing down"
         raw = bytes(envelope.content)
         if sink.fault is SmtpFault.CHANGE_TEXT:
             raw = raw.rstrip(b"\r\n") + b" and more\r\n"
@@ -317,11 +326,13 @@ class DovecotServer:
             "first_valid_uid = 1",
             "first_valid_gid = 1",
             "auth_username_chars =",
+            # A wrong password is answered at once; by default each one slows the next logins down.
+            "auth_failure_delay = 0",
             f"passdb {{\n  driver = static\n  args = password={self.password}\n}}",
             f"userdb {{\n  driver = static\n  args = uid={uid} gid={gid} home={self.mail_root}/%u\n}}",
             f"service imap-login {{\n  inet_listener imap {{\n    port = {self.port}\n  }}",
             f"  inet_listener imaps {{\n    port = 0\n  }}\n{self._chroot()}}}",
-            f"service anvil {{\n{self._chroot()}}}",
+            f"service anvil {{\n{self._chroot()}  unix_listener anvil-auth-penalty {{\n    mode = 0\n  }}\n}}",
         ]
         if os.geteuid() != 0:
             user, group = pwd.getpwuid(uid).pw_name, _group_name(gid)

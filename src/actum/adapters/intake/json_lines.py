@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work item lines are read strictly and one at a time; every line is answered with an item or with all its faults.
+"""Work item lines are read strictly, one at a time; each is answered with an item or with all its faults.
 
 A line is {"work_type", "subject", "key", "on_behalf_of", "attachments"}, the last three optional or null.
 A first line that is only ``{`` or ``[`` starts one JSON document instead: one such object, or a list of them,
@@ -24,6 +24,7 @@ import msgspec
 
 from actum.model import canonical
 from actum.model.canonical import JsonRefused
+from actum.model.strict_json import pointer
 from actum.model.work import Submission
 
 MAX_LINE = 64 * 1024 * 1024
@@ -136,7 +137,7 @@ def _unknown(members: dict[str, object], at: str) -> Iterator[Fault]:
         # Rule 1
         if name not in _MEMBERS:
             yield Fault(
-                code="unknown_field", path=_pointer(at, name), message="a work item has no such member"
+                code="unknown_field", path=pointer(at, name), message="a work item has no such member"
             )
 
 
@@ -182,7 +183,7 @@ def _attachments(members: dict[str, object], at: str) -> Iterator[Fault]:
         yield Fault(code="type", path=f"{at}/attachments", message="must be an object or null")
         return
     for name, content in cast("dict[str, object]", value).items():
-        path = _pointer(f"{at}/attachments", name)
+        path = pointer(f"{at}/attachments", name)
         if not name or len(name) > 255 or "/" in name or name in (".", "..") or _control.search(name):
             yield Fault(code="format", path=path, message="is no file name")
         if not isinstance(content, str):
@@ -197,11 +198,6 @@ def _is_base64(text: str) -> bool:
         return base64.b64encode(base64.b64decode(text, validate=True)).decode("ascii") == text
     except (binascii.Error, ValueError):
         return False
-
-
-def _pointer(at: str, name: str) -> str:
-    token = name.replace("~", "~0").replace("/", "~1")
-    return f"{at}/{token}".encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _one_fault(number: int, code: str, path: str, message: str) -> LineFailure:
