@@ -332,7 +332,8 @@ class DovecotServer:
             f"userdb {{\n  driver = static\n  args = uid={uid} gid={gid} home={self.mail_root}/%u\n}}",
             f"service imap-login {{\n  inet_listener imap {{\n    port = {self.port}\n  }}",
             f"  inet_listener imaps {{\n    port = 0\n  }}\n{self._chroot()}}}",
-            f"service anvil {{\n{self._chroot()}  unix_listener anvil-auth-penalty {{\n    mode = 0\n  }}\n}}",
+            f"service anvil {{\n{self._chroot()}  unix_listener anvil-auth-penalty {{",
+            "    mode = 0\n  }\n}",
         ]
         if os.geteuid() != 0:
             user, group = pwd.getpwuid(uid).pw_name, _group_name(gid)
