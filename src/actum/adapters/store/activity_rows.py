@@ -104,7 +104,8 @@ class ActivityRows(Rows):
         source = message.provenance
         self.run(
             "INSERT INTO message (message_id, tenant, turn_id, role, content_digest, routing_mode,"
-            " execution_kind, provider, runtime, model, receipt_id, said_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " execution_kind, provider,"
+            " runtime, model, receipt_id, said_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             message.message_id,
             message.tenant,
             message.turn_id,

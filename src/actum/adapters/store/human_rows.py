@@ -77,8 +77,9 @@ class HumanRows(Rows):
         grant = row.grant
         self.own(grant.tenant, table="grant")
         self.run(
-            'INSERT INTO "grant" (grant_id, tenant, purpose, principal, subject_digest, incarnation, issued_at_ms,'
-            " expires_at_ms, body, payload_digest, envelope) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            'INSERT INTO "grant" (grant_id, tenant, purpose, principal, subject_digest, incarnation,'
+            " issued_at_ms, expires_at_ms, body, payload_digest, envelope)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             grant.grant_id,
             grant.tenant,
             grant.purpose.value,
@@ -137,7 +138,8 @@ class HumanRows(Rows):
     def void_unused_grants(self, *, now_ms: int) -> int:
         """Void every grant that nothing used; return how many."""
         return self.run(
-            'UPDATE "grant" SET voided_at_ms = ? WHERE tenant = ? AND used_by IS NULL AND voided_at_ms IS NULL',
+            'UPDATE "grant" SET voided_at_ms = ?'
+            " WHERE tenant = ? AND used_by IS NULL AND voided_at_ms IS NULL",
             now_ms,
             self.tenant,
         )

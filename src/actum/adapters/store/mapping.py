@@ -59,7 +59,7 @@ class Mapping(Generic[R]):
         return tuple(row)
 
     def from_row(self, row: Sequence[Any]) -> R:
-        """Return the record of a row selected as ``columns``; raise CorruptRecordError where it does not fit."""
+        """Return the record of a row selected as ``columns``; it fits, or CorruptRecordError is raised."""
         try:
             values = dict(zip(self.fields, row, strict=True))
             for at, decode in self._decode:

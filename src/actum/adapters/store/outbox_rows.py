@@ -5,7 +5,8 @@ Rules
 1. A claim gives lease, epoch and attempt in one statement; a row whose capability this process does not
    know is left alone, never failed.
 2. A claimed row whose lease ran out is taken over by the next claim; a dispatched one never is.
-3. Every move names the epoch it was made under, and the mark needs a live lease: who lost the row writes nothing.
+3. Every move names the epoch it was made under, and the mark needs a live lease: who lost the row
+   writes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _outbox = Mapping("outbox", OutboxRow)
 _ROW = _outbox.select("outbox_id = ?")
 _ROW_OF_EFFECT = _outbox.select("effect_digest = ?")
 _ROWS_OF_TURN = _outbox.select("turn_id = ?", order="outbox_id")
-# The words `state <> 'settled'` let the index of unsettled rows answer: settled ones are almost all there are.
+# The words `state <> 'settled'` let the index of unsettled rows answer: almost all are settled.
 _UNSETTLED = "state <> 'settled'"
 _CLAIM = (
     "UPDATE outbox SET state = 'claimed', epoch = epoch + 1, attempts = attempts + 1, holder = ?,"
@@ -103,16 +104,18 @@ class OutboxRows(Rows):
         return sorted(found, key=lambda row: row.outbox_id)
 
     def claim_due(self, where: str, *, order: str) -> str:
-        """Return the condition that picks the ids of due rows; a database that must lock them says so here."""
-        return f"outbox_id IN (SELECT outbox_id FROM outbox WHERE tenant = ? AND {where} ORDER BY {order} LIMIT ?)"
+        """Return the condition that picks the ids of due rows; one that must lock them says so here."""
+        due = f"SELECT outbox_id FROM outbox WHERE tenant = ? AND {where} ORDER BY {order} LIMIT ?"
+        return f"outbox_id IN ({due})"
 
     def mark_dispatched(self, outbox_id: str, *, epoch: int, now_ms: int) -> bool:
         """Set the dispatched mark; False where the claim is no longer ours or its lease ran out."""
         # Rule 3
         return (
             self.run(
-                "UPDATE outbox SET state = 'dispatched', dispatched_at_ms = ? WHERE tenant = ? AND outbox_id = ?"
-                " AND epoch = ? AND state = 'claimed' AND lease_until_ms > ?",
+                "UPDATE outbox SET state = 'dispatched', dispatched_at_ms = ?"
+                " WHERE tenant = ? AND outbox_id = ? AND epoch = ?"
+                " AND state = 'claimed' AND lease_until_ms > ?",
                 now_ms,
                 self.tenant,
                 outbox_id,
@@ -162,7 +165,8 @@ class OutboxRows(Rows):
     def find_idempotent(self, capability: str, key: str) -> tuple[str, str] | None:
         """Return (intent digest, outbox id) bound to a key of a capability."""
         found = self.row(
-            "SELECT intent_digest, outbox_id FROM idempotency WHERE tenant = ? AND capability = ? AND key = ?",
+            "SELECT intent_digest, outbox_id FROM idempotency"
+            " WHERE tenant = ? AND capability = ? AND key = ?",
             self.tenant,
             capability,
             key,
@@ -172,7 +176,8 @@ class OutboxRows(Rows):
     def bind_idempotent(self, capability: str, key: str, *, intent_digest: str, outbox_id: str) -> None:
         """Bind a key to an intent and its row, for ever; a key that is bound is refused."""
         self.run(
-            "INSERT INTO idempotency (tenant, capability, key, intent_digest, outbox_id) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO idempotency (tenant, capability, key, intent_digest, outbox_id)"
+            " VALUES (?, ?, ?, ?, ?)",
             self.tenant,
             capability,
             key,

@@ -33,7 +33,7 @@ from actum.model.errors import EnvironmentFault, InvariantViolation
 T = TypeVar("T")
 OLDEST_SQLITE = 3_051_003
 WAL_LIMIT = 16 * 1024 * 1024
-"""Bytes the WAL file is cut back to when it starts again; more than four times that is reported by `check`."""
+"""Bytes the WAL file is cut back to when it starts again; `check` reports four times that."""
 _SCHEMA = (
     "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type, name"
 )
@@ -202,7 +202,7 @@ class SqliteStore(GroupCommit[SqliteTx]):
             raise closed(self._where)
 
     def check(self) -> list[str]:
-        """Return what SQLite's own check, the foreign keys, the schema and the WAL file's size say is wrong."""
+        """Return what SQLite's own check, the foreign keys, the schema and the WAL's size say is wrong."""
         found: list[str] = []
         connection = _connect(self.path, write=False)
         try:

@@ -143,7 +143,8 @@ class WorkRows(Rows):
     def move_visits(self, *, state: StepState, to: StepState) -> list[tuple[str, str]]:
         """Move every visit in one state to another; return (turn, step) of each."""
         found = self.rows(
-            "SELECT turn_id, step_id FROM step_visit WHERE tenant = ? AND state = ? ORDER BY turn_id, position",
+            "SELECT turn_id, step_id FROM step_visit WHERE tenant = ? AND state = ?"
+            " ORDER BY turn_id, position",
             self.tenant,
             state.value,
         )
