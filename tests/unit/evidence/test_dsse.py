@@ -94,7 +94,7 @@ def test_url_safe_and_unpadded_base64_are_read() -> None:
         wire(signatures=[{"sig": "a"}]),
         wire(signatures=[{"sig": "ä"}]),
         wire().replace(b'"payloadType"', b'"payload": "", "payloadType"'),
-        b" " * (dsse.MAX_ENVELOPE_BYTES + 1),
+        wire(payload="A" * dsse.MAX_ENVELOPE_BYTES),
     ],
 )
 def test_what_is_no_envelope_is_refused_by_name(data: bytes) -> None:
