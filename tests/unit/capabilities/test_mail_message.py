@@ -215,6 +215,13 @@ def test_any_text_arrives_as_it_was_written_in_lines_every_server_takes(
     )
 
 
+def test_text_that_looks_encoded_is_not_decoded_into_something_else() -> None:
+    answer = described(subject="=?utf-8?Q?evil?=", to=["=?utf-8?Q?evil?= <bob@example.test>"])
+    message = email.message_from_bytes(raw_of(answer), policy=email.policy.default)
+    assert str(message["subject"]) == "=?utf-8?Q?evil?="
+    assert message["to"].addresses[0].display_name == "=?utf-8?Q?evil?="
+
+
 def test_servers_may_add_traces_and_refold_but_not_change_what_was_said() -> None:
     raw = raw_of(described(subject="A long way round", cc=[CAROL]))
     same = [

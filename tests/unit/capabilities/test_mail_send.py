@@ -53,7 +53,7 @@ def test_sending_is_flagged_attempted_once_and_its_absence_proves_nothing(sink: 
 
 def test_a_sent_message_is_accepted_by_the_server_and_seen_in_each_mailbox(sink: SmtpSink) -> None:
     made = sending(sink)
-    effect = effect_of(made, cc=[CAROL], text=".leading dot\nFrom here\n")
+    effect = effect_of(made, cc=[CAROL], text="first\n.\n.leading dot\n")
     before = before_and(made, effect)
     report = execute(made, effect)
     assert report.said is ExecutorSaid.ACCEPTED
@@ -235,9 +235,11 @@ def test_a_session_held_for_one_message_does_not_send_another(sink: SmtpSink) ->
     assert isinstance(held, SmtpHeld)
     other = effect_of(made)
     other.arguments["message_id"] = "<other@example.test>"
-    with pytest.raises(InvariantViolation):
-        made.executor.execute(forge_dispatch(other), held)
-    held.close()
+    try:
+        with pytest.raises(InvariantViolation):
+            made.executor.execute(forge_dispatch(other), held)
+    finally:
+        held.close()
     assert "DATA" not in sink.commands
 
 
