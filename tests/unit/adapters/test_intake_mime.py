@@ -170,4 +170,5 @@ def test_a_subject_can_always_be_written_as_foreign_json() -> None:
         b":\r\n:\r\n",
         b"\xff",
     ):
-        canonical.encode_foreign(subject(raw))
+        found = subject(raw)
+        assert canonical.decode_foreign(canonical.encode_foreign(found)) == found
