@@ -57,6 +57,7 @@ def redact(value: object) -> tuple[Any, tuple[Finding, ...]]:
 
 
 _HEADER_KINDS = frozenset({SecretKind.AUTHORIZATION, SecretKind.COOKIE, SecretKind.API_KEY})
+_ROUNDS = 4
 _NUMBERS = (int, float, Decimal, ForeignNumber)
 
 
@@ -93,15 +94,19 @@ class _Walk:
             known = not text or PLACEHOLDER.fullmatch(text) is not None
             return text if known else self._replaced(meaning.kind, path)
         # Rule 2.
-        spans = find_secrets(text)
-        if not spans:
-            return text
-        pieces: list[str] = []
-        position = 0
-        for span in spans:
-            pieces += (text[position : span.start], self._replaced(span.kind, path))
-            position = span.end
-        return "".join([*pieces, text[position:]])
+        # Rule 4. What was taken out is a boundary that was not there before, and a boundary can show another
+        # secret; each round leaves less text, and the number of rounds keeps the time linear.
+        for _ in range(_ROUNDS):
+            spans = find_secrets(text)
+            if not spans:
+                break
+            pieces: list[str] = []
+            position = 0
+            for span in spans:
+                pieces += (text[position : span.start], self._replaced(span.kind, path))
+                position = span.end
+            text = "".join([*pieces, text[position:]])
+        return text
 
     def _object(
         self, members: dict[object, object], path: str, depth: int, inherited: SecretName | None
@@ -111,8 +116,9 @@ class _Walk:
         for name, member in members.items():
             if not isinstance(name, str):
                 raise InvariantViolation("redaction_sees_every_type", type=type(name).__name__)
-            shown = _free_name(self._text(name, path, None), out, members)
-            meaning = secret_name(name) or (beside if name == "value" else None) or inherited
+            shown = self._text(name, path, None)
+            meaning = _meaning_of(shown) or (beside if name == "value" else None) or inherited
+            shown = _free_name(shown, out, members)
             out[shown] = self.value(member, pointer(path, shown), depth + 1, meaning)
         return out
 
@@ -137,25 +143,38 @@ def _free_name(shown: str, taken: dict[str, object], members: dict[object, objec
     return free
 
 
+def _meaning_of(shown: str) -> SecretName | None:
+    # Rule 4. A name is read as it will stand afterwards, and the kind in a placeholder is no part of it: so
+    # that a name means the same before and after.
+    return secret_name(PLACEHOLDER.sub("", shown) if "[" in shown else shown)
+
+
+def _meaning_of_text(text: str) -> SecretName | None:
+    return _meaning_of(redact(text)[0])
+
+
 def _named_beside_value(members: dict[object, object]) -> SecretName | None:
     # Rule 3.
     if "value" not in members:
         return None
     for label in ("name", "key"):
         text = members.get(label)
-        if isinstance(text, str) and (meaning := secret_name(text)) is not None:
+        if isinstance(text, str) and (meaning := _meaning_of_text(text)) is not None:
             return meaning
     return None
 
 
 def _meanings_by_place(items: list[object]) -> Iterator[SecretName | None]:
-    # Rule 3.
+    # Rule 3, on the texts as they will stand afterwards.
+    may_tell = len(items) == 2 or any(isinstance(item, str) and item.startswith("-") for item in items)
     before: SecretName | None = None
     for item in items:
-        yield before if not (isinstance(item, str) and item.startswith("-")) else None
+        shown: str = redact(item)[0] if may_tell and isinstance(item, str) else ""
+        is_flag = shown.startswith("-")
+        yield None if is_flag else before
         before = None
-        if isinstance(item, str) and item.startswith("-") and "=" not in item and " " not in item:
-            before = secret_name(item)
-        elif isinstance(item, str) and len(items) == 2:
-            meaning = secret_name(item)
+        if is_flag and "=" not in shown and " " not in shown:
+            before = _meaning_of(shown)
+        elif shown and len(items) == 2:
+            meaning = _meaning_of(shown)
             before = meaning if meaning is not None and meaning.kind in _HEADER_KINDS else None

@@ -67,7 +67,7 @@ _prefixed = re.compile(
     "(?<![A-Za-z0-9])(?:" + "|".join(re.escape(start) + rest for start, rest in _PREFIXES) + ")", re.ASCII
 )
 _jwt = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}", re.ASCII)
-_url_user = re.compile(r"://([^\s/:@?#\"'<>]{0,256}):([^\s/?#\"'<>]{1,1024})@", re.ASCII)
+_url_user = re.compile(r"://([^\s/:@?#\"'<>\[]{0,256}):([^\s/?#\"'<>]{1,1024})@", re.ASCII)
 _assigned = re.compile(
     r"(?:password|passwords|passwd|passphrase|passcode|pwd|tokens?|jwt|otp|secrets?|credentials?|cookies?"
     r"|authorization|key|signature|sig|sid|sessionid|sessid)"
@@ -76,7 +76,7 @@ _assigned = re.compile(
 )
 _flag = re.compile(r"(?<![A-Za-z0-9-])--?([A-Za-z][A-Za-z0-9_-]{0,63})[ \t]{1,4}(?=[^\s-])", re.ASCII)
 _user_pair = re.compile(
-    r"(?<![A-Za-z0-9-])(?:-u|--user)[ \t=]{0,4}[\"']?([^\s:\"'\\]{1,128}):([^\s\"']+)", re.ASCII
+    r"(?<![A-Za-z0-9-])(?:-u|--user)[ \t=]{0,4}[\"']?([^\s:\"'\\\[]{1,128}):([^\s\"']+)", re.ASCII
 )
 _scheme = re.compile(
     r"(?<![A-Za-z0-9])(?:bearer|basic)[ \t]{1,4}([A-Za-z0-9._~+/=-]+)", re.ASCII | re.IGNORECASE

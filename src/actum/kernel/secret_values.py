@@ -48,7 +48,8 @@ class ValueReader:
             return None
         value = match[0]
         kept = value.rstrip(",)}" if "[" in value else ",)}]").rstrip("\\")
-        if not kept or kept.lower() in _NO_VALUES or PLACEHOLDER.fullmatch(kept):
+        taken = PLACEHOLDER.match(kept)
+        if not kept or kept.lower() in _NO_VALUES or (taken and not kept[taken.end() :].strip(",)}]")):
             return None
         return Span(match.start(), match.start() + len(kept), kind)
 

@@ -129,7 +129,7 @@ def _refused(request: ModelRequest, kind: ModelFaultKind, detail: str) -> ModelF
 
 
 def _shown(name: str) -> str:
-    # A member's name is the reader's only way to find it, but a pasted key can stand there too: keys are long.
+    # A member's name is the reader's only way to find it, but a pasted key, which is long, can stand there.
     return name if re.fullmatch(r"[A-Za-z0-9_-]{1,24}", name) and not redact(name)[1] else "(unreadable name)"
 
 
