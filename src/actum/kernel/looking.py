@@ -3,7 +3,7 @@
 
 Rules
 1. A verifier that says unclear, or saw nothing, is unclear.
-2. A world that already was as expected before the dispatch is unclear where a change is claimed.
+2. Where a change is claimed, a world that was as expected before, or was not seen before, is unclear.
 3. A world as before is a definite contrary only where absence is proof, the consistency window is over and a
    positive control held.
 4. Everything else the verifier calls definite is definite.
@@ -30,10 +30,12 @@ def outcome_of(
     # Rule 1
     if said is LookOutcome.UNCLEAR or observed is None:
         return LookOutcome.UNCLEAR
+    # Rule 2
+    if claims is Claims.CHANGE and (before is None or observed == before == expected):
+        return LookOutcome.UNCLEAR
     if observed == before:
         if observed == expected:
-            # Rule 2
-            return LookOutcome.UNCLEAR if claims is Claims.CHANGE else LookOutcome.DEFINITE
+            return LookOutcome.DEFINITE
         # Rule 3
         if not (absence_is_proof and window_over and control_held):
             return LookOutcome.UNCLEAR

@@ -11,7 +11,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from actum.kernel.evaluate import compile_plan
 from actum.kernel.facts import Facts
@@ -25,6 +25,7 @@ from actum.model.process import (
     FieldDeclaration,
     FromExpression,
     FromField,
+    FromPointer,
     Member,
     Template,
     Then,
@@ -74,6 +75,11 @@ def stage_all(
 def stage_action(action: ActionDefinition, *, facts: Facts) -> Stage | Unusable:
     """Return the typed stage of an action with its arguments resolved from the subject (rule 3)."""
     arguments: dict[str, object] = {}
+    if action.arguments_from is not None:
+        whole = _value(FromPointer(pointer=action.arguments_from), facts)
+        if not isinstance(whole, dict):
+            return Unusable("arguments_no_object", action.arguments_from)
+        arguments.update(cast("dict[str, object]", whole))
     for member in action.arguments:
         value = _value(member.value, facts)
         if isinstance(value, Unusable):  # Rule 1

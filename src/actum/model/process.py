@@ -128,12 +128,16 @@ class AuthoredPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class ActionDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A capability bound to argument templates. ``auto_confirm`` is kept as written and has no power."""
+    """A capability bound to argument templates. ``auto_confirm`` is kept as written and has no power.
+
+    ``arguments_from`` points at an object of the subject that is all arguments, for actions an agent names itself.
+   """
 
     id: str
     capability: str
     effect_class: EffectClass
     arguments: tuple[Member, ...] = ()
+    arguments_from: str | None = None
     auto_confirm: bool = False
 
 

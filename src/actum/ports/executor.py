@@ -13,18 +13,9 @@ from typing import Protocol
 
 import msgspec
 
-from actum.model.effect import EffectDescriptor
 from actum.model.errors import InvariantViolation, Refused
 from actum.model.grading import ExecutorSaid
-
-
-class EffectView(msgspec.Struct, frozen=True, kw_only=True):
-    """What an executor or verifier may know of an effect: the descriptor and its resolved arguments."""
-
-    effect_digest: str
-    salt: str
-    descriptor: EffectDescriptor
-    arguments: dict[str, object]
+from actum.ports.effect_view import EffectView
 
 
 class ExecutorReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,3 +91,6 @@ class Executor(Protocol):
     def execute(self, dispatch: Dispatch, held: Held) -> ExecutorReport:
         """Act once through the held handle. Anything raised is recorded as ``raised``."""
         ...
+
+
+__all__ = ["Dispatch", "EffectView", "Executor", "ExecutorReport", "Held", "Seal", "take_seal"]

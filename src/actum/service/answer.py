@@ -80,7 +80,13 @@ def confirm(
         _refuse_many_money(effects)
         return [
             _confirm(
-                line, tx, question, effect, person=person, accepts=accept_unqualified, shown_digest=shown_digest
+                line,
+                tx,
+                question,
+                effect,
+                person=person,
+                accepts=accept_unqualified,
+                shown_digest=shown_digest,
             )
             for question, effect in zip(loaded, effects, strict=True)
         ]
@@ -178,7 +184,11 @@ def _confirmed_twice(line: Line, tx: Tx, proposal: Proposal, *, bound: tuple[str
     else:
         tx.set_visit(proposal.turn_id, proposal.step_id, state=StepState.FAILED)
         failed(
-            line, tx, proposal.turn_id, category=FailureCategory.NATIVE_EXECUTION, reason="idempotency_conflict"
+            line,
+            tx,
+            proposal.turn_id,
+            category=FailureCategory.NATIVE_EXECUTION,
+            reason="idempotency_conflict",
         )
     refresh(tx, proposal.turn_id, now_ms=line.now())
     return bound[1]
@@ -200,7 +210,9 @@ def refuse(line: Line, question_ids: Sequence[str], *, person: Person, reason: s
 def _refuse(line: Line, tx: Tx, question: Question, *, person: Person, reason: str) -> str:
     row = _effect_of(tx, question)
     proposal = _proposal(tx, row)
-    _answer(tx, question, by=person.name, answer=f"refused: {reason}" if reason else "refused", now_ms=line.now())
+    _answer(
+        tx, question, by=person.name, answer=f"refused: {reason}" if reason else "refused", now_ms=line.now()
+    )
     # Rule 5: the row is settled from the start, so nothing can claim it; the next run seals it.
     outbox = add_effect_row(
         line, tx, turn_id=question.turn_id, step_id=proposal.step_id, effect_digest=row.effect_digest,
@@ -251,7 +263,13 @@ def judge(
     take_decision(line, view, walked, step=step, decided=decided)
 
     def work(tx: Tx) -> bool:
-        _answer(tx, _open(tx, question_id, QuestionReason.JUDGMENT), by=person.name, answer=choice, now_ms=line.now())
+        _answer(
+            tx,
+            _open(tx, question_id, QuestionReason.JUDGMENT),
+            by=person.name,
+            answer=choice,
+            now_ms=line.now(),
+        )
         return write_walk(line, tx, view, walked)
 
     if not line.store.write(work):
@@ -319,4 +337,3 @@ def _refuse_many_money(effects: Sequence[EffectRow]) -> None:
             state="None of these questions was answered",
             next_step="Confirm each of them alone",
         )
-

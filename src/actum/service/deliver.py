@@ -31,6 +31,7 @@ from actum.model.evidence import Qualification
 from actum.model.grading import ExecutorSaid, Graded, LookOutcome
 from actum.model.grant import GrantRow
 from actum.model.look import SeenLook
+from actum.model.model_call import ModelTier
 from actum.model.proposal import ProposalState
 from actum.model.question import QuestionReason
 from actum.model.work import StepState
@@ -50,6 +51,7 @@ from actum.service.walk import ask, step_settled
 _SEAL = take_seal()
 LEASE_MS = 30_000
 BATCH_MAX = 64
+MODEL_CALLS = [f"model.{tier.value}" for tier in ModelTier]
 
 
 class Job(msgspec.Struct, kw_only=True):
@@ -85,21 +87,17 @@ class Job(msgspec.Struct, kw_only=True):
         )
 
 
-def deliver_due(line: Line, *, limit: int = BATCH_MAX, lease_ms: int = LEASE_MS) -> int:
-    """Claim due effect rows and take each to the end of its attempt; return how many were claimed."""
+def claim_due(line: Line, *, limit: int = BATCH_MAX, lease_ms: int = LEASE_MS) -> list[OutboxRow]:
+    """Claim due rows of what this process knows (rule 1); no commit is made where nothing is due."""
     now = line.now()
-    known = [info.id for info in line.registry.infos()]
-    # Rule 1
-    rows = commit(
+    known = [info.id for info in line.registry.infos()] + MODEL_CALLS
+    return commit(
         line,
         "claim",
         lambda tx: tx.claim(
             holder=line.holder, now_ms=now, lease_until_ms=now + lease_ms, limit=limit, capabilities=known
         ),
     )
-    if rows:
-        deliver(line, rows)
-    return len(rows)
 
 
 def deliver(line: Line, rows: Sequence[OutboxRow]) -> None:
@@ -393,14 +391,22 @@ def move_after_seal(line: Line, tx: Tx, row: OutboxRow, *, state: OutboxState, g
     """Move row, proposal, visit and activity to what a sealed attempt means (rule 7)."""
     wait = backoff_ms(row.outbox_id, attempts=row.attempts) if state is OutboxState.RETRY_WAIT else 0
     moved = tx.move_outbox(
-        row.outbox_id, epoch=row.epoch, state=OutboxState.DISPATCHED, to=state, not_before_ms=line.now() + wait
+        row.outbox_id,
+        epoch=row.epoch,
+        state=OutboxState.DISPATCHED,
+        to=state,
+        not_before_ms=line.now() + wait,
     )
     if not moved:
         raise InvariantViolation("a sealed row is still ours in its transaction", row=row.outbox_id)
     if state is OutboxState.SETTLED:
         settle_step(tx, row)
     elif state in (OutboxState.CHECK_REQUIRED, OutboxState.DEAD):
-        reason = QuestionReason.CHECK_REQUIRED if state is OutboxState.CHECK_REQUIRED else QuestionReason.DEAD_LETTER
+        reason = (
+            QuestionReason.CHECK_REQUIRED
+            if state is OutboxState.CHECK_REQUIRED
+            else QuestionReason.DEAD_LETTER
+        )
         visit = StepState.CHECK_REQUIRED if state is OutboxState.CHECK_REQUIRED else StepState.FAILED
         tx.set_visit(row.turn_id, row.step_id, state=visit)
         shown = msgspec.json.encode(
@@ -413,7 +419,13 @@ def move_after_seal(line: Line, tx: Tx, row: OutboxRow, *, state: OutboxState, g
             }
         )
         ask(
-            line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=reason, subject_ref=row.outbox_id, shown=shown
+            line,
+            tx,
+            turn_id=row.turn_id,
+            step_id=row.step_id,
+            reason=reason,
+            subject_ref=row.outbox_id,
+            shown=shown,
         )
     refresh(tx, row.turn_id, now_ms=line.now())
 
@@ -427,5 +439,3 @@ def settle_step(tx: Tx, row: OutboxRow) -> None:
         step_settled(tx, row.turn_id, row.step_id)
     else:
         tx.set_visit(row.turn_id, row.step_id, state=StepState.DONE)
-
-

@@ -28,8 +28,8 @@ def _entries(line: Line, row: GrantRow) -> list[TrustEntry]:
     session = row.grant.authn is Authn.SESSION
     found: list[TrustEntry] = []
     for entry in line.trust.entries.values():
-        if session and KeyRole.KERNEL in entry.roles:
-            found.append(entry)
-        elif not session and KeyRole.APPROVER in entry.roles and entry.principal == row.grant.principal:
+        if (session and KeyRole.KERNEL in entry.roles) or (
+            not session and KeyRole.APPROVER in entry.roles and entry.principal == row.grant.principal
+        ):
             found.append(entry)
     return found

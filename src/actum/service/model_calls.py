@@ -30,32 +30,11 @@ from actum.service.standing import refresh
 from actum.service.view import load_view
 from actum.service.walk import failed, walk
 
-TIERS = ("model.fast", "model.capable")
 CALL_DEADLINE_S = 120.0
-CALL_LEASE_MS = 180_000
 SYSTEM = (
     "You answer one question about the JSON packet you are given. Answer with one JSON object that fits the"
     " schema and nothing else. You cannot act: what you propose is shown to a person first."
 )
-
-
-def call_due(line: Line, *, limit: int = 8) -> int:
-    """Make the model calls that are due; return how many."""
-    now = line.now()
-    rows = commit(
-        line,
-        "claim_call",
-        lambda tx: tx.claim(
-            holder=line.holder, now_ms=now, lease_until_ms=now + CALL_LEASE_MS, limit=limit, capabilities=TIERS
-        ),
-    ) if line.store.read(_any_call) else []  # fmt: skip
-    for row in rows:
-        call(line, row)
-    return len(rows)
-
-
-def _any_call(tx: Tx) -> bool:
-    return any(row.capability in TIERS for row in tx.outbox_in(OutboxState.READY, OutboxState.RETRY_WAIT))
 
 
 def call(line: Line, row: OutboxRow) -> None:

@@ -144,4 +144,3 @@ def _seal_one(
     elif proposal.state is ProposalState.DECLINED:
         step_settled(tx, row.turn_id, row.step_id)
     refresh(tx, row.turn_id, now_ms=now)
-

@@ -76,7 +76,9 @@ def _release(line: Line, tx: Tx, row: OutboxRow) -> None:
     to = row_after_lost_claim(attempts=row.attempts, attempts_max=attempts_max)
     tx.move_outbox(row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=to, not_before_ms=line.now())
     if to is OutboxState.DEAD:
-        shown = msgspec.json.encode({"outbox_id": row.outbox_id, "capability": row.capability, "why": "crashes"})
+        shown = msgspec.json.encode(
+            {"outbox_id": row.outbox_id, "capability": row.capability, "why": "crashes"}
+        )
         ask(
             line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.DEAD_LETTER,
             subject_ref=row.outbox_id, shown=shown,

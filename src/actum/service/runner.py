@@ -10,23 +10,25 @@ Rules
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import msgspec
 
 from actum.kernel.recovery import Reconciliation
-from actum.model.activity import ActivityState
-from actum.model.delivery import OutboxState
+from actum.model.activity import Activity, ActivityFilter, ActivityState
+from actum.model.delivery import OutboxKind, OutboxState
 from actum.model.errors import EnvironmentFault
-from actum.model.question import QuestionState
 from actum.ports.store import RunnerRow, Tx
-from actum.service.deliver import BATCH_MAX, LEASE_MS, deliver_due
+from actum.service.deliver import LEASE_MS, claim_due, deliver
 from actum.service.line import Line
-from actum.service.model_calls import call_due
+from actum.service.model_calls import call
 from actum.service.not_attempted import seal_unsealed
 from actum.service.points import commit
 from actum.service.settle import look_again
 from actum.service.walk import TERMINAL, walk
 
 RUNNER_LEASE_MS = 30_000
+WALKABLE = (ActivityState.QUEUED, ActivityState.ROUTING)
 
 
 class RunnerName(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,9 +60,9 @@ def take_lease(line: Line, name: RunnerName) -> int:
     def work(tx: Tx) -> tuple[int, RunnerRow | None]:
         found = tx.runner()
         now = line.now()
-        if found is not None and found.holder != name.holder() and found.lease_until_ms > now:
-            if not line.is_gone(found):
-                return 0, found
+        held = found is not None and found.holder != name.holder() and found.lease_until_ms > now
+        if held and not line.is_gone(found):
+            return 0, found
         epoch = 1 if found is None else found.epoch + 1
         row = RunnerRow(
             tenant=tx.tenant,
@@ -113,20 +115,34 @@ def look_at_unknown(line: Line) -> int:
 
 
 def walk_waiting(line: Line) -> int:
-    """Walk on every turn that waits for nobody: interrupted before its walk, or past its last settled step."""
+    """Walk on every turn that waits for nobody: a stop came between its rows and its next walk."""
+    turns: list[str] = []
+    before = "~"
+    while page := line.store.read(_page_before(before)):
+        before = page[-1].turn_id
+        turns += [found.turn_id for found in page if found.state in WALKABLE]
+    return walk_turns(line, turns)
 
-    def waiting(tx: Tx) -> list[str]:
-        states = (ActivityState.QUEUED.value, ActivityState.ROUTING.value)
-        return [turn_id for turn_id in tx.turns_in(*states) if _can_walk(tx, turn_id)]
 
-    turns = line.store.read(waiting)
-    for turn_id in turns:
+def _page_before(before: str) -> Callable[[Tx], list[Activity]]:
+    return lambda tx: tx.activities(ActivityFilter.IN_PROGRESS, before=before)
+
+
+def walk_turns(line: Line, turn_ids: Iterable[str]) -> int:
+    """Walk on those of some turns that wait neither for a person nor for a row; return how many were."""
+    free = [turn_id for turn_id in turn_ids if line.store.read(_free(turn_id))]
+    for turn_id in free:
         walk(line, turn_id)
-    return len(turns)
+    return len(free)
+
+
+def _free(turn_id: str) -> Callable[[Tx], bool]:
+    return lambda tx: _can_walk(tx, turn_id)
 
 
 def _can_walk(tx: Tx, turn_id: str) -> bool:
-    if any(question.state is QuestionState.OPEN for question in tx.questions(turn_id)):
+    found = tx.activity(turn_id)
+    if found is None or found.open_questions or found.state not in WALKABLE:
         return False
     busy = (OutboxState.READY, OutboxState.CLAIMED, OutboxState.DISPATCHED, OutboxState.RETRY_WAIT)
     if any(row.state in busy for row in tx.outbox_of_turn(turn_id)):
@@ -134,22 +150,22 @@ def _can_walk(tx: Tx, turn_id: str) -> bool:
     return all(proposal.state in TERMINAL for proposal in tx.proposals(turn_id))
 
 
-def run_until_idle(
-    line: Line, *, reconciled: Reconciliation, look: bool = True, limit: int = BATCH_MAX
-) -> Ran:
-    """Work until nothing is due: settled walks, model calls, effects, and looks at what needs checking."""
+def run_until_idle(line: Line, *, reconciled: Reconciliation, first: bool = False, look: bool = True) -> Ran:
+    """Work until nothing is due. The first run of a runner also walks on what a stop left between two commits."""
     ran = Ran(reconciled=reconciled)
     if look:
         ran.looked = look_at_unknown(line)
-    while True:
-        sealed = seal_unsealed(line)
-        effects = deliver_due(line, limit=limit)
-        calls = call_due(line)
-        walked = walk_waiting(line) if sealed or effects or calls or not ran.walked else 0
-        ran.effects += effects
-        ran.model_calls += calls
-        ran.walked += walked
-        if not (sealed or effects or calls or walked):
-            return ran
-
-
+    seal_unsealed(line)
+    if first:
+        ran.walked = walk_waiting(line)
+    while rows := claim_due(line):
+        effects = [row for row in rows if row.kind is OutboxKind.EFFECT]
+        calls = [row for row in rows if row.kind is OutboxKind.MODEL_CALL]
+        if effects:
+            deliver(line, effects)
+        for row in calls:
+            call(line, row)
+        ran.effects += len(effects)
+        ran.model_calls += len(calls)
+        ran.walked += walk_turns(line, dict.fromkeys(row.turn_id for row in effects))
+    return ran

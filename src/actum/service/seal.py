@@ -379,7 +379,9 @@ def _failure_code(sealing: Sealing, graded: Graded) -> str:
         return "did_not_take_effect"
     if sealing.said is None:
         return "interrupted"
-    return {ExecutorSaid.NO_ANSWER: "no_answer", ExecutorSaid.RAISED: "raised"}.get(sealing.said, "not_observed")
+    return {ExecutorSaid.NO_ANSWER: "no_answer", ExecutorSaid.RAISED: "raised"}.get(
+        sealing.said, "not_observed"
+    )
 
 
 def _output_hash(sealing: Sealing) -> str | None:
@@ -398,5 +400,3 @@ def resource_summary(descriptor: EffectDescriptor) -> str:
     shown = [f"{resource.kind} {resource.id}" for resource in descriptor.canonical_resources[:5]]
     more = len(descriptor.canonical_resources) - len(shown)
     return "; ".join(shown) + (f"; and {more} more" if more else "") or "nothing outside this store"
-
-

@@ -67,7 +67,11 @@ def answer(line: Line, outbox_id: str, *, word: str, person: Person) -> Settled:
         raise InvariantViolation("a settlement answer is one of three", word=word)
     row, last, sealing = line.store.read(lambda tx: _load(line, tx, outbox_id))
     sealing = msgspec.structs.replace(
-        sealing, person_says=word, said_by=person.name, finished_at_ms=line.now(), failure_code="person_says_" + word
+        sealing,
+        person_says=word,
+        said_by=person.name,
+        finished_at_ms=line.now(),
+        failure_code="person_says_" + word,
     )
 
     def work(tx: Tx) -> Settled:
@@ -98,7 +102,9 @@ def acknowledge(line: Line, turn_id: str, *, person: Person) -> None:
         if found.acknowledged_by is None:
             now = line.now()
             tx.put_activity(
-                msgspec.structs.replace(found, acknowledged_by=person.name, acknowledged_at_ms=now, updated_at_ms=now)
+                msgspec.structs.replace(
+                    found, acknowledged_by=person.name, acknowledged_at_ms=now, updated_at_ms=now
+                )
             )
             line.event(tx, "acknowledged", turn_id=turn_id, body={"by": person.name})
 
@@ -163,7 +169,9 @@ def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Se
 def _request(line: Line, row: OutboxRow) -> LookRequest:
     def load(tx: Tx) -> LookRequest:
         job = load_job(line, tx, row)
-        acted = [found for found in tx.executions(row.outbox_id) if found.kind is not ExecutionKind.SETTLEMENT][-1]
+        acted = [
+            found for found in tx.executions(row.outbox_id) if found.kind is not ExecutionKind.SETTLEMENT
+        ][-1]
         result = None if acted.result_digest is None else content.load_json(line, tx, acted.result_digest)
         descriptor = job.effect.descriptor
         return LookRequest(
@@ -268,4 +276,3 @@ def _close_questions(line: Line, tx: Tx, row: OutboxRow, sealing: Sealing) -> No
             )
         else:
             tx.void_question(question.question_id)
-

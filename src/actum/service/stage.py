@@ -33,7 +33,7 @@ from actum.model.evidence import Qualification, QualificationResult
 from actum.model.look import projection_digest
 from actum.model.walk import Stage
 from actum.ports.capability import Capability, DescribeContext, Described
-from actum.ports.executor import EffectView
+from actum.ports.effect_view import EffectView
 from actum.service.line import Line
 from actum.service.view import TurnView
 

@@ -89,7 +89,10 @@ def _with(value: dict[str, Any], tokens: tuple[str, ...], leaf: object) -> dict[
     if not rest:
         return {**value, head: leaf}
     inner = value.get(head)
-    return {**value, head: _with(cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}, rest, leaf)}
+    return {
+        **value,
+        head: _with(cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}, rest, leaf),
+    }
 
 
 def unknown(kind: str, what: str) -> UsageError:

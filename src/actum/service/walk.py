@@ -88,7 +88,9 @@ def find(line: Line, view: TurnView, *, reply: ModelReply | None = None) -> Walk
         found = decide(
             step,
             subject=view.subject,
-            context=LadderContext(turn_id=view.turn.turn_id, now_ms=line.now(), work_type=view.item.work_type),
+            context=LadderContext(
+                turn_id=view.turn.turn_id, now_ms=line.now(), work_type=view.item.work_type
+            ),
             index=view.index,
             model_reply=reply,
             subject_digest=subject_digest,
@@ -180,9 +182,7 @@ def _put_visit(tx: Tx, view: TurnView, step: Step, *, state: StepState, known: s
     if step.id in known:
         tx.set_visit(view.turn.turn_id, step.id, state=state)
     else:
-        tx.add_visit(
-            StepVisit(turn_id=view.turn.turn_id, step_id=step.id, position=len(known), state=state)
-        )
+        tx.add_visit(StepVisit(turn_id=view.turn.turn_id, step_id=step.id, position=len(known), state=state))
         known.add(step.id)
 
 
@@ -239,7 +239,9 @@ def write_staged(line: Line, tx: Tx, view: TurnView, one: Staged, *, decision_di
         _write_effect(tx, one, one.effect)
     if state is ProposalState.REFUSED:
         tx.set_visit(view.turn.turn_id, one.step_id, state=StepState.FAILED)
-        category = FailureCategory.SETUP if refusal == "capability_unknown" else FailureCategory.NATIVE_EXECUTION
+        category = (
+            FailureCategory.SETUP if refusal == "capability_unknown" else FailureCategory.NATIVE_EXECUTION
+        )
         failed(line, tx, view.turn.turn_id, category=category, reason=f"{one.stage.capability}: {refusal}")
     elif state is ProposalState.SUPERSEDED:
         step_settled(tx, view.turn.turn_id, one.step_id)
@@ -391,9 +393,7 @@ def _write_residual(
     failed(line, tx, turn_id, category=FailureCategory.ROUTING, reason=residual.reason.value)
 
 
-def _write_need(
-    line: Line, tx: Tx, view: TurnView, step: Step, need: NeedModel, *, known: set[str]
-) -> None:
+def _write_need(line: Line, tx: Tx, view: TurnView, step: Step, need: NeedModel, *, known: set[str]) -> None:
     turn_id = view.turn.turn_id
     _put_visit(tx, view, step, state=StepState.RESERVED, known=known)
     now = line.now()
@@ -461,4 +461,3 @@ def write_end(line: Line, tx: Tx, turn_id: str) -> None:
     )
     _write_effect(tx, staged, effect)
     add_row(line, tx, turn_id, staged, grant_id=None)
-

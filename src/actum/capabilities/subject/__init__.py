@@ -21,7 +21,7 @@ from actum.model.grading import ExecutorSaid, LookOutcome
 from actum.model.look import Channel, Observation
 from actum.ports.capability import CapabilityInfo, DescribeContext, Described, Rehearsal
 from actum.ports.clock import Clock, Ids
-from actum.ports.executor import Dispatch, EffectView, ExecutorReport, Held
+from actum.ports.executor import Dispatch, EffectView, Executor, ExecutorReport, Held
 from actum.ports.store import EventRow, Store
 from actum.ports.verifier import LookRequest, Verifier
 
@@ -139,7 +139,7 @@ class SubjectRecord:
     )
 
     def __init__(self, store: Store, *, clock: Clock, ids: Ids) -> None:
-        self.executor = RecordExecutor(store, clock=clock, ids=ids)
+        self.executor: Executor = RecordExecutor(store, clock=clock, ids=ids)
         self.verifier: Verifier = RecordVerifier(store)
 
     def describe(self, arguments: dict[str, object], *, context: DescribeContext) -> Described | Refused:

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A frame is four bytes of length and a MessagePack body; a closed pipe is the end, a torn frame is an error."""
+
+from __future__ import annotations
+
+import struct
+from typing import BinaryIO, TypeVar
+
+import msgspec
+
+from actum.model.errors import EnvironmentFault
+from actum.model.look import SeenLook
+from actum.ports.verifier import LookRequest
+
+T = TypeVar("T")
+FRAME_MAX = 64 * 1024 * 1024
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verifier process is given at its start: its key and nothing else that is secret.
+
+    ``modules`` is {``module:attribute``: configuration}; ``main_path`` the file of a script whose verifiers
+    are named ``__main__``.
+    """
+
+    seed: bytes
+    store_url: str
+    tenant: str
+    modules: dict[str, dict[str, object]]
+    main_path: str | None
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests, and modules that were registered since the start."""
+
+    requests: list[LookRequest]
+    modules: dict[str, dict[str, object]]
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The looks in the order asked, and modules that could not be loaded."""
+
+    looks: list[SeenLook]
+    faults: dict[str, str]
+
+
+def send(stream: BinaryIO, value: object) -> None:
+    """Write one frame and flush it."""
+    body = _encode(value)
+    stream.write(struct.pack(">I", len(body)) + body)
+    stream.flush()
+
+
+def receive(stream: BinaryIO, kind: type[T]) -> T | None:
+    """Return the next frame, or None at the end of the stream."""
+    head = stream.read(4)
+    if not head:
+        return None
+    size = struct.unpack(">I", head)[0] if len(head) == 4 else FRAME_MAX + 1
+    body = stream.read(size) if size <= FRAME_MAX else b""
+    if len(body) != size:
+        raise EnvironmentFault(
+            "verifier_frame",
+            failed="the verifier process sent half an answer",
+            state="Nothing was read from it; what it was asked about stays unseen",
+            next_step="Run again; if it repeats, look at the verifier's own error output",
+        )
+    return msgspec.msgpack.decode(body, type=kind)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whoever runs a verifier, the look is made here: observe, project, judge whether it can tell, sign.
+
+Rules
+1. The verifier returns values; digests are made here, through the one projection function.
+2. A verifier that raises has not seen anything: the look is unclear and says what was raised.
+3. What is signed is the wire form of the look, bound to the effect's digest and the expected digest.
+4. Private detail is redacted before it leaves.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from actum.evidence.keys import Signer
+from actum.evidence.looks import look_signing_bytes
+from actum.kernel.looking import outcome_of
+from actum.kernel.redaction import redact
+from actum.model.action_v2 import Verifier as WireVerifier
+from actum.model.action_v2 import WireLook
+from actum.model.grading import LookOutcome
+from actum.model.look import Channel, Independence, Level, Observation, SeenLook, projection_digest
+from actum.ports.verifier import LookRequest, Verifier
+
+UNKNOWN = "actum.no_verifier"
+
+
+def make_look(
+    request: LookRequest, *, verifiers: Mapping[str, Verifier], signer: Signer, now_ms: int, level: Level
+) -> SeenLook:
+    """Return the signed look of one request. It raises nothing for what a verifier or the world does."""
+    verifier = verifiers.get(request.capability)
+    seen = _observe(verifier, request)
+    observed = None
+    if verifier is not None and seen.value is not None:
+        # Rule 1
+        observed = projection_digest(seen.value, projection=verifier.projection, salt=request.salt)
+    outcome = outcome_of(
+        seen.outcome,
+        observed=observed,
+        before=request.before_digest,
+        expected=request.expected,
+        claims=request.descriptor.claims,
+        absence_is_proof=request.absence_is_proof,
+        window_over=request.window_over,
+        control_held=seen.control_held,
+    )
+    named = WireVerifier(
+        id=UNKNOWN if verifier is None else verifier.id, version="0" if verifier is None else verifier.version
+    )
+    wire = WireLook(
+        before=request.before_digest,
+        observed=observed,
+        outcome=outcome,
+        verifier=named,
+        at=_instant(now_ms),
+        keyid=signer.keyid,
+    )
+    # Rule 3
+    message = look_signing_bytes(wire, effect_digest=request.effect_digest, expected=request.expected)
+    detail, _ = redact(seen.detail)  # Rule 4
+    apart = level is not Level.L0
+    return SeenLook(
+        before=wire.before,
+        observed=observed,
+        outcome=outcome,
+        verifier_id=named.id or UNKNOWN,
+        verifier_version=named.version or "0",
+        at=_instant(now_ms),
+        keyid=signer.keyid,
+        sig=base64.b64encode(signer.sign(message)).decode(),
+        control_held=seen.control_held,
+        detail=detail,
+        independence=Independence(
+            level=level, process=apart, uid=False, host=False, credential=False, channel=seen.channel
+        ),
+    )
+
+
+def _observe(verifier: Verifier | None, request: LookRequest) -> Observation:
+    if verifier is None:
+        return _unclear("this process has no verifier for the capability")
+    try:
+        return verifier.observe(request)
+    except Exception as error:  # Rule 2: whatever a verifier raises, it did not see.
+        return _unclear(f"the verifier raised {type(error).__name__}")
+
+
+def _unclear(why: str) -> Observation:
+    return Observation(
+        value=None, outcome=LookOutcome.UNCLEAR, detail={"why": why}, channel=Channel.SAME_SINK
+    )
+
+
+def _instant(now_ms: int) -> str:
+    moment = datetime.fromtimestamp(now_ms // 1000, tz=UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{now_ms % 1000:03d}Z"

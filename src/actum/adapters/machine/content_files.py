@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Content too large for the database lies in a file named by its digest, on the disk before the commit."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from actum.model.errors import EnvironmentFault
+
+
+class FolderContent:
+    """Files in one folder, two levels deep, mode 0600."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, digest: str, body: bytes) -> str:
+        """Write bytes once, fsync file and folder, and return the name."""
+        name = f"{digest[7:9]}/{digest[7:]}"
+        path = self._folder / name
+        try:
+            if not path.exists():
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                waiting = path.with_suffix(f".{os.getpid()}")
+                fd = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                with open(fd, "wb") as file:
+                    file.write(body)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(waiting, path)
+                _sync_folder(path.parent)
+                _sync_folder(self._folder)
+        except OSError as error:
+            raise EnvironmentFault(
+                "content_unwritable",
+                failed=f"large content could not be kept in {self._folder}: {error.strerror}",
+                state="The work it belongs to was not stored",
+                next_step="Free space or mend the folder's owner and mode, then submit again",
+            ) from error
+        return name
+
+    def get(self, name: str) -> bytes:
+        """Return the bytes of a file; EnvironmentFault where it cannot be read."""
+        try:
+            return (self._folder / name).read_bytes()
+        except OSError as error:
+            raise EnvironmentFault(
+                "content_unreadable",
+                failed=f"the content file {name} beside the store cannot be read: {error.strerror}",
+                state="The record that names it is whole; only the content is missing",
+                next_step="Restore the folder from the same backup as the store",
+            ) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bootstrap is the only place that knows which adapter fills which port."""
+
+from __future__ import annotations
+
+from actum.bootstrap.kernel import AsyncKernel, Kernel
+
+__all__ = ["AsyncKernel", "Kernel"]

@@ -1,0 +1,544 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel is the library's front door: submit work, let people answer, run what they allowed, read what is known.
+
+    kernel = Kernel.open(".actum")
+
+    @kernel.action("payments.refund", reversibility="irreversible", externality="external_mutation")
+    def refund(order: str, cents: int) -> dict: ...
+
+    @refund.verifier(expect=lambda order, cents: {"refunded": cents})
+    def look(order: str, cents: int) -> dict | None: ...
+
+    turn = refund("A-1", 500)          # proposes; nothing runs
+    kernel.confirm(turn.question_ids(), by="ann")
+    kernel.run()
+    turn.receipt().graded
+
+Nothing here decides anything; each method is one use case of `actum.service`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
+
+from actum.bootstrap import registering
+from actum.bootstrap.opening import Opened
+from actum.bootstrap.place import Place, find_place
+from actum.bootstrap.rules import AGENT_WORK
+from actum.capabilities.functions import Expect, FunctionAction, info_of
+from actum.kernel.recovery import Reconciliation
+from actum.model import foreign
+from actum.model.activity import Activity, ActivityFilter
+from actum.model.effect import Claims, EffectClass, Externality, PrivilegeLevel, Reversibility
+from actum.model.errors import EnvironmentFault, UsageError
+from actum.model.message import Message, Provenance, Role
+from actum.model.question import Question, QuestionReason, QuestionState
+from actum.model.receipt import Receipt
+from actum.model.work import Submission
+from actum.ports.capability import Capability
+from actum.ports.store import Tx
+from actum.service import adopt as adopting
+from actum.service import answer as answering
+from actum.service import export as exporting
+from actum.service import runner, settle, show
+from actum.service import say as saying
+from actum.service.answer import Person
+from actum.service.line import Line
+from actum.service.recover import reconcile
+from actum.service.standing import newest
+from actum.service.submit import Accepted, submit_many
+from actum.service.view import unknown
+
+T = TypeVar("T")
+HEARTBEAT_S = 5.0
+
+
+class Kernel:
+    """An open store with everything that acts on it. Safe to use from several threads."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._epoch: int | None = None
+        self._reconciled: Reconciliation | None = None
+        self._beat: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._running = threading.Lock()
+        self._lost = False
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        create: bool = True,
+        principal: str | None = None,
+        tenant: str = "local",
+    ) -> Kernel:
+        """Open the store at a folder, making it where it is not there yet.
+
+        ``path`` is the store's folder; without one it is looked for upwards as ``.actum``. ``principal`` is who
+        this process acts for, by default the user it runs as.
+        """
+        if registering.ONLY:
+            return _Registrar()
+        place = find_place(None) if path is None else Place(Path(path))
+        if not place.exists():
+            if not create:
+                raise UsageError(
+                    "no_store",
+                    failed=f"there is no store at {place.folder}",
+                    state="Nothing was made",
+                    next_step=f"Run `actum init --store {place.folder}`",
+                )
+            place.create()
+        return cls(Opened(place, principal=principal, tenant=tenant))
+
+    @property
+    def line(self) -> Line:
+        """The line itself, for tests and tools; it is no stable interface."""
+        return self._opened.line
+
+    @property
+    def place(self) -> Place:
+        """The folder this kernel has open."""
+        return self._opened.place
+
+    # -- actions ---------------------------------------------------------------------------------------------
+
+    def register(self, capability: Capability) -> None:
+        """Register a capability; one without a verifier is refused."""
+        self._opened.registry.register(capability)
+        self._opened.rules.forget()
+
+    def action(
+        self,
+        capability: str,
+        *,
+        reversibility: Reversibility | str,
+        externality: Externality | str,
+        effect_class: EffectClass | str = EffectClass.ACTION,
+        privilege_level: PrivilegeLevel | str = PrivilegeLevel.STANDARD,
+        claims: Claims | str = Claims.CHANGE,
+        absence_is_proof: bool = False,
+        consistency_window_ms: int = 0,
+        attempts_max: int = 1,
+        executable_code: bool = False,
+        observable: bool = True,
+        version: str = "1",
+        recipients: Callable[..., list[str]] | None = None,
+        destinations: Sequence[str] = (),
+        rehearse: Callable[..., Any] | None = None,
+    ) -> Callable[[Callable[..., Any]], Action]:
+        """Make a function the executor of an action; it can be proposed once it has a verifier."""
+        info = info_of(
+            capability,
+            reversibility=Reversibility(reversibility),
+            externality=Externality(externality),
+            effect_class=EffectClass(effect_class),
+            privilege_level=PrivilegeLevel(privilege_level),
+            claims=Claims(claims),
+            absence_is_proof=absence_is_proof,
+            consistency_window_ms=consistency_window_ms,
+            attempts_max=attempts_max,
+            executable_code=executable_code,
+            observable=observable,
+            version=version,
+        )
+
+        def decorate(function: Callable[..., Any]) -> Action:
+            return Action(
+                FunctionAction(
+                    function,
+                    info=info,
+                    register=self.register,
+                    propose=self.propose,
+                    recipients=recipients,
+                    destinations=tuple(destinations),
+                    rehearse=rehearse,
+                )
+            )
+
+        return decorate
+
+    # -- work ------------------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        work_type: str,
+        subject: Mapping[str, object],
+        *,
+        key: str | None = None,
+        on_behalf_of: str | None = None,
+        attachments: Mapping[str, str] | None = None,
+        principal: str | None = None,
+    ) -> Turn:
+        """Store one piece of work and walk it as far as it goes; return its turn.
+
+        The same key by the same principal is the same work: its turn is returned and nothing is done twice.
+        """
+        submission = Submission(
+            work_type=work_type,
+            subject=dict(subject),
+            key=key,
+            on_behalf_of=on_behalf_of,
+            attachments=None if attachments is None else dict(attachments),
+        )
+        accepted = self.submit_many([submission], principal=principal)[0]
+        return Turn(self, accepted.turn_id)
+
+    def submit_many(
+        self, submissions: Sequence[Submission], *, principal: str | None = None
+    ) -> list[Accepted]:
+        """Store submissions in one commit and walk each; the answers are in the order given."""
+        return submit_many(self.line, submissions, principal=principal)
+
+    def propose(
+        self,
+        capability: str,
+        arguments: Mapping[str, object],
+        *,
+        idempotency_key: str | None = None,
+        principal: str | None = None,
+        on_behalf_of: str | None = None,
+    ) -> Turn:
+        """Propose one registered action directly; it waits for a person like any other."""
+        subject: dict[str, object] = {"capability": capability, "arguments": dict(arguments)}
+        if idempotency_key is not None:
+            subject["idempotency_key"] = idempotency_key
+        return self.submit(AGENT_WORK, subject, principal=principal, on_behalf_of=on_behalf_of)
+
+    def run(self, *, look: bool = True) -> runner.Ran:
+        """Take the runner's lease, reconcile once, and work until nothing is due.
+
+        EnvironmentFault ``runner_elsewhere`` where another process dispatches, ``store_moved`` where the store
+        was copied or restored and not adopted yet.
+        """
+        with self._running:
+            first = self._epoch is None or self._lost
+            reconciled = self._ensure_runner()
+            ran = runner.run_until_idle(self.line, reconciled=reconciled, first=first, look=look)
+            self.write_checkpoint()
+            return ran
+
+    def _ensure_runner(self) -> Reconciliation:
+        if self._opened.moved:
+            raise EnvironmentFault(
+                "store_moved",
+                failed="this store was copied or restored, or its host changed",
+                state="Nothing was dispatched; what was open here may have happened elsewhere",
+                next_step="Run `actum adopt`: open effects will then need checking, and unused grants are void",
+            )
+        if self._epoch is None or self._lost:
+            self._epoch = runner.take_lease(self.line, self._opened.name)
+            self._lost = False
+            self._reconciled = reconcile(self.line)
+            if self._beat is None:
+                self._beat = threading.Thread(target=self._heartbeat, name="actum-heartbeat", daemon=True)
+                self._beat.start()
+        assert self._reconciled is not None
+        return self._reconciled
+
+    def _heartbeat(self) -> None:
+        while not self._stop.wait(HEARTBEAT_S):
+            try:
+                self._lost = not runner.renew(self.line, epoch=self._epoch or 0)
+            except Exception:  # A beat that fails is a lease that runs out; the next one may succeed.
+                continue
+
+    # -- people ----------------------------------------------------------------------------------------------
+
+    def inbox(self, *, limit: int = 1000) -> list[Question]:
+        """Return what waits for a person, oldest first."""
+        return self.line.store.read(lambda tx: tx.open_questions(limit=limit))
+
+    def person(self, name: str | None = None, *, passphrase: bytes | None = None) -> Person:
+        """Return who answers; somebody with a key of their own must open it."""
+        who = name or self._opened.principal
+        if not self.place.has_key(who):
+            return Person(name=who)
+        return Person(name=who, signer=self.place.keys.load(f"person-{who}", passphrase=passphrase))
+
+    def confirm(
+        self,
+        question_ids: str | Sequence[str],
+        *,
+        by: str | Person | None = None,
+        passphrase: bytes | None = None,
+        accept_unqualified: bool = False,
+        shown_digest: str | None = None,
+    ) -> list[str]:
+        """Confirm exact effects in one transaction; return their outbox ids."""
+        return answering.confirm(
+            self.line,
+            _ids(question_ids),
+            person=self._who(by, passphrase),
+            accept_unqualified=accept_unqualified,
+            shown_digest=shown_digest,
+        )
+
+    def refuse(
+        self, question_ids: str | Sequence[str], *, by: str | Person | None = None, reason: str = ""
+    ) -> list[str]:
+        """Refuse proposed effects; nothing runs, and the next run seals that nothing did."""
+        return answering.refuse(self.line, _ids(question_ids), person=self._who(by, None), reason=reason)
+
+    def judge(
+        self,
+        question_id: str,
+        choice: str,
+        *,
+        by: str | Person | None = None,
+        reason: str = "",
+        writes: Mapping[str, object] | None = None,
+    ) -> Turn:
+        """Decide a waiting step by a person's choice."""
+        turn_id = answering.judge(
+            self.line, question_id, choice=choice, person=self._who(by, None), reason=reason,
+            writes=None if writes is None else {name: foreign.from_plain(value) for name, value in writes.items()},
+        )  # fmt: skip
+        return Turn(self, turn_id)
+
+    def settle(
+        self, outbox_id: str, word: str | None = None, *, by: str | Person | None = None
+    ) -> settle.Settled:
+        """Look again, or store a person's word: happened, did_not or stop."""
+        if word is None:
+            return settle.look_again(self.line, outbox_id)
+        return settle.answer(self.line, outbox_id, word=word, person=self._who(by, None))
+
+    def acknowledge(self, turn_id: str, *, by: str | Person | None = None) -> None:
+        """Record that a person saw a failure."""
+        settle.acknowledge(self.line, turn_id, person=self._who(by, None))
+
+    def _who(self, by: str | Person | None, passphrase: bytes | None) -> Person:
+        return by if isinstance(by, Person) else self.person(by, passphrase=passphrase)
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def say(
+        self,
+        turn_id: str,
+        text: str,
+        *,
+        role: Role | str = Role.ASSISTANT,
+        provenance: Provenance | None = None,
+        receipt: str | None = None,
+        asserts: Iterable[str] = (),
+        model_id: str | None = None,
+    ) -> Message:
+        """Store a message; ``asserts`` names capabilities or outbox ids the text says were done."""
+        return saying.say(
+            self.line, turn_id, text, role=Role(role), provenance=provenance, receipt=receipt,
+            asserts=tuple(asserts), model_id=model_id,
+        )  # fmt: skip
+
+    def turn(self, turn_id: str) -> Turn:
+        """Return a handle on a turn."""
+        return Turn(self, turn_id)
+
+    def activity(
+        self, view: ActivityFilter | str = ActivityFilter.ALL, *, limit: int = 200
+    ) -> list[Activity]:
+        """Return the turns of one view, newest first."""
+        return self.line.store.read(lambda tx: tx.activities(ActivityFilter(view), limit=limit))
+
+    def rungs(self) -> dict[str, dict[str, int]]:
+        """Return decisions and tokens for each rung, counted from the rows."""
+        return show.rungs(self.line)
+
+    def show(self, record_id: str) -> dict[str, Any]:
+        """Return any record by its id or digest, with what belongs to it."""
+        return show.show(self.line, record_id)
+
+    def export(self, stream: BinaryIO) -> dict[str, Any]:
+        """Write the whole log as a signed bundle of digests; return its header."""
+        return exporting.export(self.line, stream)
+
+    def write_checkpoint(self) -> None:
+        """Write the signed checkpoint of the log beside the store, where it differs from the last one."""
+        exporting.write_checkpoint(self.line, self.place.checkpoint)
+
+    def check_log(self) -> list[str]:
+        """Return what is wrong between the log and the last checkpoint beside it."""
+        return exporting.check_log(self.line, self.place.checkpoint)
+
+    def adopt(self, *, by: str | Person | None = None) -> dict[str, int]:
+        """Start a new incarnation: open rows need checking, unused grants are void."""
+        from actum.adapters.machine import host
+
+        counts, incarnation = adopting.adopt(
+            self.line, person=self._who(by, None), place=host.place_of(self.place.database)
+        )
+        self.line.incarnation = incarnation
+        self._opened.moved = False
+        return counts
+
+    def close(self) -> None:
+        """Give the lease and the store back. Closing twice is harmless."""
+        if self._stop.is_set():
+            return
+        self._stop.set()
+        if self._beat is not None:
+            self._beat.join()
+        try:
+            if self._epoch is not None and not self._lost:
+                runner.release(self.line, epoch=self._epoch)
+        finally:
+            self._opened.close()
+
+    def __enter__(self) -> Kernel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Action:
+    """What ``@kernel.action`` leaves in place of a function: calling it proposes, ``verifier`` completes it."""
+
+    def __init__(self, function: FunctionAction) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+
+    def verifier(self, *, expect: Expect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Make the decorated function the verifier; ``expect`` is the value it must see."""
+        return lambda function: self._function.verifier_function(function, expect=expect)
+
+    def __call__(self, *args: object, **kwargs: object) -> Turn:
+        """Propose the action and return its turn."""
+        return self._function(*args, **kwargs)
+
+    def actum_verifiers(self, config: dict[str, object]) -> dict[str, Any]:
+        """Return the verifier, for the verifier process."""
+        return dict(self._function.actum_verifiers(config))
+
+
+class Turn:
+    """A handle on one turn; everything is read from the store when asked."""
+
+    def __init__(self, kernel: Kernel, turn_id: str) -> None:
+        self._kernel = kernel
+        self.turn_id = turn_id
+
+    def activity(self) -> Activity:
+        """Return where the turn stands."""
+        found = self._read(lambda tx: tx.activity(self.turn_id))
+        if found is None:
+            raise unknown("turn", self.turn_id)
+        return found
+
+    @property
+    def state(self) -> str:
+        """The state of the turn now."""
+        return self.activity().state.value
+
+    def questions(self, reason: QuestionReason | str | None = None) -> list[Question]:
+        """Return the open questions of the turn."""
+        wanted = None if reason is None else QuestionReason(reason)
+        found = self._read(lambda tx: tx.questions(self.turn_id))
+        return [q for q in found if q.state is QuestionState.OPEN and wanted in (None, q.reason)]
+
+    def question_ids(self) -> list[str]:
+        """Return the ids of the open confirms of the turn."""
+        return [question.question_id for question in self.questions(QuestionReason.CONFIRM)]
+
+    def receipts(self) -> list[Receipt]:
+        """Return all receipts of the turn, oldest first."""
+        rows = self._read(lambda tx: tx.receipts(self.turn_id))
+        return [msgspec.json.decode(row.body, type=Receipt) for row in rows]
+
+    def receipt(self) -> Receipt | None:
+        """Return the newest receipt of the turn's last effect, or of the effect it repeated; None if there is none."""
+        ends = newest(self._read(lambda tx: tx.receipts(self.turn_id)))
+        if not ends:
+            ends = self._read(lambda tx: _first_receipts(tx, self.turn_id))
+        return msgspec.json.decode(ends[-1].body, type=Receipt) if ends else None
+
+    def _read(self, work: Callable[[Tx], T]) -> T:
+        return self._kernel.line.store.read(work)
+
+    def __repr__(self) -> str:
+        return f"Turn({self.turn_id!r})"
+
+
+def _first_receipts(tx: Tx, turn_id: str) -> list[Any]:
+    for proposal in tx.proposals(turn_id):
+        if proposal.refusal is not None and proposal.refusal.startswith("duplicate_of:"):
+            return newest(tx.receipts_of_row(proposal.refusal.removeprefix("duplicate_of:")))
+    return []
+
+
+def _ids(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+class _Registrar(Kernel):
+    """What ``Kernel.open`` returns in the verifier process: actions can be declared, nothing can be done."""
+
+    def __init__(self) -> None:
+        pass
+
+    def register(self, capability: Capability) -> None:
+        """Nothing is registered here; the verifier process asks the action itself."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("action", "register", "propose", "__class__"):
+            return super().__getattribute__(name)
+        raise RuntimeError(f"the verifier process has no kernel: {name} does nothing here")
+
+
+class AsyncKernel:
+    """The same kernel for code that awaits: each method runs in a thread."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.sync = kernel
+
+    @classmethod
+    async def open(cls, path: str | Path | None = None, **options: Any) -> AsyncKernel:
+        """Open a store; see ``Kernel.open``."""
+        return cls(await asyncio.to_thread(Kernel.open, path, **options))
+
+    async def submit(self, work_type: str, subject: Mapping[str, object], **options: Any) -> Turn:
+        """See ``Kernel.submit``."""
+        return await asyncio.to_thread(self.sync.submit, work_type, subject, **options)
+
+    async def propose(self, capability: str, arguments: Mapping[str, object], **options: Any) -> Turn:
+        """See ``Kernel.propose``."""
+        return await asyncio.to_thread(self.sync.propose, capability, arguments, **options)
+
+    async def run(self, **options: Any) -> runner.Ran:
+        """See ``Kernel.run``."""
+        return await asyncio.to_thread(self.sync.run, **options)
+
+    async def inbox(self, **options: Any) -> list[Question]:
+        """See ``Kernel.inbox``."""
+        return await asyncio.to_thread(self.sync.inbox, **options)
+
+    async def confirm(self, question_ids: str | Sequence[str], **options: Any) -> list[str]:
+        """See ``Kernel.confirm``."""
+        return await asyncio.to_thread(self.sync.confirm, question_ids, **options)
+
+    async def settle(self, outbox_id: str, word: str | None = None, **options: Any) -> settle.Settled:
+        """See ``Kernel.settle``."""
+        return await asyncio.to_thread(self.sync.settle, outbox_id, word, **options)
+
+    async def say(self, turn_id: str, text: str, **options: Any) -> Message:
+        """See ``Kernel.say``."""
+        return await asyncio.to_thread(self.sync.say, turn_id, text, **options)
+
+    async def close(self) -> None:
+        """See ``Kernel.close``."""
+        await asyncio.to_thread(self.sync.close)
+
+    async def __aenter__(self) -> AsyncKernel:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

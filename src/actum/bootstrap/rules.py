@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rulebook in force comes from the process files and the registered capabilities, and is kept by digest.
+
+Rules
+1. Opening with other files than before makes a new rulebook active from now on; the old one stays readable.
+2. The built-in process lets an agent propose one registered action; it can decide nothing else.
+3. A stored rulebook is rebuilt without YAML and without CEL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from actum.kernel.index import RulebookIndex
+from actum.model import canonical
+from actum.model.errors import CorruptRecordError
+from actum.model.plan import Call, FieldType, Lit, Op, Ref
+from actum.model.process import (
+    ActionDefinition,
+    FieldDeclaration,
+    Process,
+    ResidualPolicy,
+    Rule,
+    Rulebook,
+    Skill,
+    Step,
+    StepKind,
+    Then,
+    rulebook_from_record,
+    rulebook_to_record,
+)
+from actum.ports.capability import CapabilityInfo
+from actum.ports.registry import CapabilityRegistry
+from actum.ports.store import Store, Tx
+from actum.process.activate import compile_rulebook, index_of
+from actum.service.record import CAPABILITY, DIRECT
+
+AGENT_WORK = "agent.action"
+_STAGE = "agent.stage"
+
+
+class StoredRules:
+    """The active rulebook of a store, and any that was."""
+
+    def __init__(
+        self,
+        store: Store,
+        registry: CapabilityRegistry,
+        *,
+        files: Callable[[], dict[str, str]],
+        by: str,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._store = store
+        self._registry = registry
+        self._files = files
+        self._by = by
+        self._now_ms = now_ms
+        self._cache: dict[str, tuple[Rulebook, RulebookIndex]] = {}
+        self._active: tuple[Rulebook, RulebookIndex] | None = None
+        self.findings: tuple[object, ...] = ()
+
+    def forget(self) -> None:
+        """Compile again at the next use: a capability was registered or a file changed."""
+        self._active = None
+
+    def active(self) -> tuple[Rulebook, RulebookIndex]:
+        """Return the rulebook in force, activating it where it is a new one (rule 1)."""
+        if self._active is None:
+            self._active = self._activate(self.confirmed())
+        return self._active
+
+    def confirmed(self) -> tuple[str, ...]:
+        """Return the pattern digests that people confirmed before."""
+        found = self._store.read(lambda tx: tx.active_rulebook())
+        return () if found is None else self._load(found[0], found[1])[0].confirmed
+
+    def activate_confirmed(self, digests: tuple[str, ...]) -> None:
+        """Make the rulebook with these patterns confirmed the active one."""
+        self._active = self._activate(digests)
+
+    def _activate(self, confirmed: tuple[str, ...]) -> tuple[Rulebook, RulebookIndex]:
+        infos = {info.id: info for info in self._registry.infos()}
+        compiled = compile_rulebook(self._files(), capabilities=infos, confirmed=confirmed)
+        self.findings = compiled.findings
+        processes = (*compiled.rulebook.processes, direct_process(infos.values()))
+        rulebook = Rulebook(
+            processes=tuple(sorted(processes, key=lambda process: process.name)),
+            confirmed=compiled.rulebook.confirmed,
+        )
+        body = canonical.encode(rulebook_to_record(rulebook))
+        digest = canonical.digest_bytes(body)
+
+        def work(tx: Tx) -> None:
+            found = tx.active_rulebook()
+            if found is None or found[0] != digest:
+                tx.put_rulebook(digest, body, by=self._by, now_ms=self._now_ms())
+
+        self._store.write(work)
+        entry = (rulebook, index_of(rulebook))
+        self._cache[digest] = entry
+        return entry
+
+    def by_digest(self, digest: str) -> tuple[Rulebook, RulebookIndex]:
+        """Return a rulebook that was active once (rule 3)."""
+        known = self._cache.get(digest)
+        if known is not None:
+            return known
+        body = self._store.read(lambda tx: tx.rulebook(digest))
+        if body is None or canonical.digest_bytes(body) != digest:
+            raise CorruptRecordError(
+                "rulebook_missing",
+                failed=f"the rulebook {digest} is not in the store as it was",
+                state="Nothing was decided",
+                next_step="Restore the store from a backup",
+            )
+        return self._load(digest, body)
+
+    def _load(self, digest: str, body: bytes) -> tuple[Rulebook, RulebookIndex]:
+        if digest not in self._cache:
+            rulebook = rulebook_from_record(msgspec.json.decode(body))
+            self._cache[digest] = (rulebook, index_of(rulebook))
+        return self._cache[digest]
+
+
+def direct_process(infos: Iterable[CapabilityInfo]) -> Process:
+    """Return the built-in process: one rule for each registered capability (rule 2)."""
+    known = sorted(
+        (info for info in infos if info.id != CAPABILITY),
+        key=lambda info: info.id,
+    )
+    actions = tuple(
+        ActionDefinition(
+            id=info.id, capability=info.id, effect_class=info.effect_class, arguments_from="/arguments"
+        )
+        for info in known
+    )
+    rules = tuple(
+        Rule(
+            id=info.id,
+            when=Call(op=Op.EQ, args=(Ref(field="capability"), Lit(type=FieldType.STRING, text=info.id))),
+            then=Then(stage=(info.id,)),
+        )
+        for info in known
+    )
+    fields = (
+        FieldDeclaration(name="arguments", type=FieldType.ANY, pointer="/arguments"),
+        FieldDeclaration(
+            name="capability",
+            type=FieldType.STRING,
+            pointer="/capability",
+            values=tuple(info.id for info in known) or ("none",),
+        ),
+    )
+    skill = Skill(id=_STAGE, actions=tuple(info.id for info in known), rules=rules)
+    step = Step(
+        process=DIRECT,
+        id="stage",
+        kind=StepKind.PLUMBING,
+        skill=_STAGE,
+        fields=("arguments", "capability"),
+        residual=ResidualPolicy.FAIL,
+    )
+    return Process(
+        name=DIRECT,
+        work_types=(AGENT_WORK,),
+        fields=fields,
+        skills=(skill,),
+        actions=actions,
+        patterns=(),
+        steps=(step,),
+    )

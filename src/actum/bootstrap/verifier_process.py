@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verifier process: it is handed its key and the names of verifiers, looks when asked, and never acts.
+
+Rules
+1. It reads its key from the first frame and nothing from the environment of keys.
+2. Its own connection to the store is opened only for reading, at the first look that needs it.
+3. A script that registers actions is loaded under another name than ``__main__``, so that its main part does not
+   run here, and ``Kernel.open`` in it opens nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import signal
+import sys
+from typing import Any, BinaryIO, cast
+
+from actum.adapters.looking.frames import Answer, Ask, Setup, receive, send
+from actum.adapters.looking.signed import make_look
+from actum.adapters.machine.clock import SystemClock
+from actum.adapters.signing.ed25519 import Ed25519Signer
+from actum.bootstrap import registering
+from actum.model.look import Level
+from actum.ports.verifier import Verifier
+
+MAIN = "__main__"
+SCRIPT = "__actum_script__"
+
+
+class Verifiers:
+    """The loaded verifiers by capability id."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._store: Any = None
+        self.by_id: dict[str, Verifier] = {}
+        self.faults: dict[str, str] = {}
+
+    def load(self, modules: dict[str, dict[str, object]]) -> None:
+        """Load verifiers; one that cannot be loaded is named in ``faults`` and its looks say so."""
+        for reference, config in modules.items():
+            try:
+                self.by_id.update(self._made(reference, config))
+            except Exception as error:  # A verifier of somebody else's module can fail in any way at import.
+                self.faults[reference] = f"{type(error).__name__}: {error}"
+
+    def _made(self, reference: str, config: dict[str, object]) -> dict[str, Verifier]:
+        name, _, attribute = reference.partition(":")
+        found: Any = getattr(self._module(name), attribute)
+        if config.get("needs_store"):
+            config = {**config, "open_store": self._opened()}
+        make = getattr(found, "actum_verifiers", found)
+        return cast("dict[str, Verifier]", make(config))
+
+    def _module(self, name: str) -> Any:
+        # Rule 3
+        if name != MAIN:
+            return importlib.import_module(name)
+        if SCRIPT not in sys.modules:
+            path = self._setup.main_path or ""
+            spec = importlib.util.spec_from_file_location(SCRIPT, path)
+            if spec is None or spec.loader is None:
+                raise ImportError(f"no script at {path}")
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[SCRIPT] = module
+            sys.path.insert(0, os.path.dirname(path))
+            spec.loader.exec_module(module)
+        return sys.modules[SCRIPT]
+
+    def _opened(self) -> Any:
+        # Rule 2
+        if self._store is None:
+            from actum.adapters.store.opening import open_store
+
+            self._store = open_store(self._setup.store_url, tenant=self._setup.tenant)
+        return self._store
+
+
+def serve(source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer asks until the pipe closes."""
+    setup = receive(source, Setup)
+    if setup is None:
+        return
+    # Rule 1
+    signer = Ed25519Signer.from_seed(setup.seed)
+    clock = SystemClock()
+    verifiers = Verifiers(setup)
+    verifiers.load(setup.modules)
+    while (ask := receive(source, Ask)) is not None:
+        verifiers.load(ask.modules)
+        looks = [
+            make_look(
+                request, verifiers=verifiers.by_id, signer=signer, now_ms=clock.now_ms(), level=Level.L1
+            )
+            for request in ask.requests
+        ]
+        send(sink, Answer(looks=looks, faults=verifiers.faults))
+
+
+def main() -> None:
+    """Serve on standard input and output; what verifiers print goes to standard error."""
+    registering.ONLY = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source = os.fdopen(os.dup(0), "rb")
+    sink = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serve(source, sink)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An action written as a function becomes a capability once it has a verifier; calling it proposes it.
+
+Rules
+1. The decorated function is the executor, and only the delivery service calls it.
+2. The verifier is another function, and registration waits for it: an action without one cannot be proposed.
+3. A verifier that another process can import is run there; one that cannot is run here and says L0.
+4. The verifier sees the arguments and what it saw before; it returns what it sees now, never whether it is right.
+
+``@refund.verifier(expect=...)`` gives the value that must be seen: a dict, or a function of the arguments. A
+verifier that returns None could not tell.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from actum.model import foreign
+from actum.model.effect import Claims, EffectClass, Externality, PrivilegeLevel, Resource, Reversibility
+from actum.model.errors import Refused, UsageError
+from actum.model.evidence import QualificationResult
+from actum.model.grading import ExecutorSaid, LookOutcome
+from actum.model.look import Channel, Observation
+from actum.model.visible import visible
+from actum.ports.capability import CapabilityInfo, DescribeContext, Described, Rehearsal
+from actum.ports.effect_view import EffectView
+from actum.ports.executor import Dispatch, ExecutorReport, Held
+from actum.ports.verifier import LookRequest, Verifier
+
+MAIN = "__main__"
+Expect = Mapping[str, Any] | Callable[..., Any]
+
+
+class Rejected(Exception):
+    """Raise this in an action where the sink said no and nothing was changed."""
+
+
+class _Nothing:
+    def close(self) -> None:
+        return None
+
+
+class FunctionExecutor:
+    """Calls the action's function once."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def hold(self, effect: EffectView) -> Held | Refused:
+        """A function has nothing that could be held open."""
+        return _Nothing()
+
+    def execute(self, dispatch: Dispatch, held: Held) -> ExecutorReport:
+        """Call the function; a returned dict is its result, ``Rejected`` the sink's no."""
+        try:
+            result = self._function(**dispatch.effect.arguments)
+        except Rejected as error:
+            return ExecutorReport(said=ExecutorSaid.REJECTED, result={"rejected": str(error)})
+        if isinstance(result, ExecutorReport):
+            return result
+        plain: dict[str, object] = {} if result is None else {"returned": result}
+        if isinstance(result, dict):
+            plain = cast("dict[str, object]", result)
+        return ExecutorReport(said=ExecutorSaid.OK, result=plain, acknowledged=result is not None)
+
+
+class FunctionVerifier:
+    """Calls the verifier's function and passes on what it saw."""
+
+    def __init__(self, function: Callable[..., Any], *, capability: str, version: str) -> None:
+        self._function = function
+        self._takes = _parameters(function)
+        self.id = f"{capability}.verifier"
+        self.version = version
+        self.projection = f"{capability}@{version}"
+
+    def observe(self, request: LookRequest) -> Observation:
+        """Return what the function sees; None means it could not tell."""
+        offered: dict[str, object] = {"before": (request.before or {}).get("value"), "result": request.result}
+        extra = {name: value for name, value in offered.items() if name in self._takes}
+        value = self._function(**request.arguments, **extra)
+        if isinstance(value, Observation):
+            return value
+        if value is None:
+            return Observation(
+                value=None, outcome=LookOutcome.UNCLEAR, detail={"why": "the verifier could not tell"}
+            )
+        return Observation(
+            value=value,
+            outcome=LookOutcome.DEFINITE,
+            detail={"value": value},
+            control_held=True,
+            channel=Channel.OTHER,
+        )
+
+
+class FunctionAction:
+    """An action under construction, then a capability. Made by ``Kernel.action``."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        info: CapabilityInfo,
+        register: Callable[[FunctionAction], None],
+        propose: Callable[..., Any],
+        recipients: Callable[..., list[str]] | None = None,
+        destinations: tuple[str, ...] = (),
+        rehearse: Callable[..., Any] | None = None,
+    ) -> None:
+        self.info = info
+        self.executor: Any = FunctionExecutor(function)
+        self.verifier: Any = None
+        self._signature = inspect.signature(function)
+        self._register = register
+        self._propose = propose
+        self._expect: Expect | None = None
+        self._recipients = recipients
+        self._destinations = destinations
+        self._rehearse = rehearse
+        self._function = function
+        self._module = function.__module__
+        self._name = function.__name__
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+
+    def verifier_function(self, function: Callable[..., Any], *, expect: Expect) -> Callable[..., Any]:
+        """Make ``function`` the verifier and register the action (rule 2)."""
+        import msgspec
+
+        self.verifier = FunctionVerifier(function, capability=self.info.id, version=self.info.version)
+        self._expect = expect
+        self.info = msgspec.structs.replace(self.info, verifier_ref=self._reference())
+        self._register(self)
+        return function
+
+    def _reference(self) -> str | None:
+        # Rule 3
+        module = sys.modules.get(self._module)
+        importable = module is not None and self._function.__qualname__ == self._name
+        if self._module == MAIN:
+            importable = importable and getattr(module, "__file__", None) is not None
+        return f"{self._module}:{self._name}" if importable else None
+
+    def actum_verifiers(self, config: dict[str, object]) -> dict[str, Verifier]:
+        """Return this action's verifier, for the verifier process."""
+        return {} if self.verifier is None else {self.info.id: self.verifier}
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """Propose the action. Nothing runs by this call: the proposal waits for a person, like any other."""
+        if self.verifier is None:
+            raise UsageError(
+                "action_without_verifier",
+                failed=f"the action {self.info.id} has no verifier yet",
+                state="Nothing was proposed",
+                next_step=f"Write a function that looks, and decorate it with @{self._name}.verifier(expect=...)",
+            )
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return self._propose(self.info.id, dict(bound.arguments))
+
+    def describe(self, arguments: dict[str, object], *, context: DescribeContext) -> Described | Refused:
+        """Bind the arguments to the function's parameters and state the expected value."""
+        try:
+            bound = self._signature.bind(**arguments)
+        except TypeError as error:
+            return Refused(reason="arguments_do_not_fit", facts={"why": str(error), "action": self.info.id})
+        bound.apply_defaults()
+        resolved: dict[str, object] = dict(bound.arguments)
+        expect = self._expect
+        expected: object = expect(**resolved) if callable(expect) else dict(expect or {})
+        lines = [f"{self.info.id}"]
+        lines += [
+            f"  {name} = {visible(foreign.dump_foreign(value).decode())}" for name, value in resolved.items()
+        ]
+        return Described(
+            arguments=resolved,
+            resources=(Resource(kind="action", id=self.info.id, digest=foreign.digest_foreign(resolved)),),
+            destinations=self._destinations,
+            recipients=tuple(self._recipients(**resolved)) if self._recipients else (),
+            object_count=1,
+            blast_radius=1,
+            projection=f"{self.info.id}@{self.info.version}",
+            expected_value=expected if self.info.observable else None,
+            lines=tuple(lines),
+            context={},
+        )
+
+    def rehearse(self, effect: EffectView) -> Rehearsal:
+        """Call the rehearsal function: True passes, False or a raise fails, None is not possible."""
+        if self._rehearse is None:
+            return Rehearsal(
+                result=QualificationResult.NOT_POSSIBLE,
+                reason="the action declares no rehearsal",
+                method="none",
+                detail={},
+            )
+        found = self._rehearse(**effect.arguments)
+        result = QualificationResult.PASSED if found else QualificationResult.FAILED
+        if found is None:
+            result = QualificationResult.NOT_POSSIBLE
+        return Rehearsal(
+            result=result, reason=f"the rehearsal returned {found!r}", method="rehearsal function", detail={}
+        )
+
+
+def info_of(
+    capability: str,
+    *,
+    reversibility: Reversibility,
+    externality: Externality,
+    effect_class: EffectClass,
+    privilege_level: PrivilegeLevel,
+    claims: Claims,
+    absence_is_proof: bool,
+    consistency_window_ms: int,
+    attempts_max: int,
+    executable_code: bool,
+    observable: bool,
+    version: str,
+) -> CapabilityInfo:
+    """Return the declaration of an action; its verifier's reference is filled in later."""
+    return CapabilityInfo(
+        id=capability,
+        version=version,
+        effect_class=effect_class,
+        reversibility=reversibility,
+        externality=externality,
+        privilege_level=privilege_level,
+        claims=claims,
+        absence_is_proof=absence_is_proof,
+        consistency_window_ms=consistency_window_ms,
+        attempts_max=attempts_max,
+        verifier_ref=None,
+        executable_code=executable_code,
+        observable=observable,
+    )
+
+
+def _parameters(function: Callable[..., Any]) -> set[str]:
+    return set(inspect.signature(function).parameters)
