@@ -73,6 +73,7 @@ class _Require(click.ParamType[frozenset[Aspect]]):
 @click.option(
     "--disclosed", "disclosed_path", metavar="FILE", help="Content and salt of one receipt, to compare."
 )
+@click.option("--by-checkpoint", is_flag=True, help="Quicker: the checkpoint's signature speaks for its key.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def verify(
@@ -85,6 +86,7 @@ def verify(
     max_age: int | None,
     require: frozenset[Aspect],
     disclosed_path: str | None,
+    by_checkpoint: bool,
     as_json: bool,
 ) -> None:
     """Judge an exported BUNDLE (- is standard input) offline, without a store.
@@ -110,6 +112,7 @@ def verify(
             min_size=min_size,
             max_age_ms=max_age,
             require=require,
+            by_checkpoint=by_checkpoint,
             on_receipt=keep,
         )
     content = None if disclosed is None else _compare(disclosed, found)

@@ -13,7 +13,6 @@ signed: that is asked of a trust file from elsewhere.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterable, Iterator
 from typing import Annotated, BinaryIO, TypeVar
 
@@ -52,34 +51,37 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     version: int
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One envelope of the log, taken apart but not verified."""
+class RecordSignature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The one signature of a record; more of them would be bytes that no leaf speaks for."""
 
-    chain: str
-    seq: int
-    keyid: str
-    payload_type: str
-    payload: bytes
+    keyid: KeyId
     sig: bytes
 
 
-class _Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    keyid: KeyId
-    sig: str
-
-
-class _RecordLine(
+class Record(
     msgspec.Struct,
     frozen=True,
     kw_only=True,
     forbid_unknown_fields=True,
     rename={"payload_type": "payloadType"},
 ):
+    """One envelope of the log, taken apart but not verified; members in canonical order."""
+
     chain: Id
-    payload: str
+    payload: bytes
     payload_type: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9.+/-]{1,200}\Z")]
     seq: Seq
-    signatures: Annotated[tuple[_Signature, ...], msgspec.Meta(min_length=1, max_length=1)]
+    signatures: Annotated[tuple[RecordSignature, ...], msgspec.Meta(min_length=1, max_length=1)]
+
+    @property
+    def keyid(self) -> str:
+        """Return which key is said to have signed."""
+        return self.signatures[0].keyid
+
+    @property
+    def sig(self) -> bytes:
+        """Return the signature's bytes."""
+        return self.signatures[0].sig
 
 
 class _WithheldLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -192,35 +194,15 @@ def read_record(line: bytes, *, number: int) -> Record | LogEntry | str:
 
 
 def _record(line: bytes, *, number: int) -> Record:
-    # The line is rebuilt from its decoded parts, which is cheaper than encoding it and as strict.
+    # The record's members are declared in canonical order and their text is plain ASCII, so that the encoder
+    # writes the only form there is, padded base64 included.
     try:
-        parts = _record_decoder.decode(line)
-        payload = binascii.a2b_base64(parts.payload, strict_mode=True)
-        signature = parts.signatures[0]
-        sig = binascii.a2b_base64(signature.sig, strict_mode=True)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        record = _record_decoder.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BundleFault("line_form", line=number, why="it has not the form of a record") from error
-    again = (
-        b'{"chain":"%b","payload":"%b","payloadType":"%b","seq":%d,"signatures":[{"keyid":"%b","sig":"%b"}]}'
-        % (
-            parts.chain.encode(),
-            binascii.b2a_base64(payload, newline=False),
-            parts.payload_type.encode(),
-            parts.seq,
-            signature.keyid.encode(),
-            binascii.b2a_base64(sig, newline=False),
-        )
-    )
-    if again != line:
+    if _record_encoder.encode(record) != line:
         raise BundleFault("not_canonical", line=number, why="its bytes are not the canonical ones")
-    return Record(
-        chain=parts.chain,
-        seq=parts.seq,
-        keyid=signature.keyid,
-        payload_type=parts.payload_type,
-        payload=payload,
-        sig=sig,
-    )
+    return record
 
 
 def _decode(line: bytes, kind: type[T], *, number: int) -> T:
@@ -230,4 +212,5 @@ def _decode(line: bytes, kind: type[T], *, number: int) -> T:
         raise BundleFault("line_form", line=number, why="it has not the form its place asks for") from error
 
 
-_record_decoder = msgspec.json.Decoder(_RecordLine)
+_record_decoder = msgspec.json.Decoder(Record)
+_record_encoder = msgspec.json.Encoder()

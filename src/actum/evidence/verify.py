@@ -70,16 +70,19 @@ def verify_bundle(
     min_size: int | None = None,
     max_age_ms: int | None = None,
     require: frozenset[Aspect] = DEFAULT_REQUIRE,
+    by_checkpoint: bool = False,
     on_receipt: Callable[[PublishedReceipt], None] | None = None,
 ) -> Verdict:
     """Return what the bundle in `stream` establishes for a reader with this trust and outside view.
 
+    `by_checkpoint` leaves out the envelope signatures of kernel keys that also signed the checkpoint: one
+    signature then speaks for all their leaves, quicker, and their own signature bytes are not looked at.
     `on_receipt` is shown each receipt as it is read, before anything behind it was checked: what it keeps is
     worth no more than the verdict's `intact`.
     Raises UsageError `checkpoint_unusable`; a bundle that does not hold is a verdict and no exception.
     """
     outside = OutsideView(now_ms=now_ms, checkpoint=checkpoint, min_size=min_size, max_age_ms=max_age_ms)
-    reading = _Reading(trust, outside=outside, on_receipt=on_receipt)
+    reading = _Reading(trust, outside=outside, by_checkpoint=by_checkpoint, on_receipt=on_receipt)
     try:
         reading.run(stream)
     except BundleFault as fault:
@@ -95,10 +98,14 @@ class _Reading:
         trust: Trust | None,
         *,
         outside: OutsideView,
+        by_checkpoint: bool,
         on_receipt: Callable[[PublishedReceipt], None] | None,
     ) -> None:
         self._trust = trust
         self._on_receipt = on_receipt
+        self._by_checkpoint = by_checkpoint
+        self._vouched: set[str] = set()
+        self._leaning: set[str] = set()
         self._outside = outside
         self._problems = Problems()
         self._signers = Signers(trust, problems=self._problems)
@@ -142,10 +149,16 @@ class _Reading:
             if fault is not None:
                 raise BundleFault("header_key", line=1, why=f"the key {key.keyid} cannot be used: {fault}")
             self._keys[key.keyid] = PublicKey(raw)
+            if self._by_checkpoint and self._is_kernel(self._keys[key.keyid]):
+                self._vouched.add(key.keyid)
         self._header = header
         self._completeness = Completeness(
             self._outside, origin=header.origin, keys=self._checkpoint_keys(), problems=self._problems
         )
+
+    def _is_kernel(self, key: PublicKey) -> bool:
+        entry = None if self._trust is None else pinned(key, self._trust)
+        return entry is not None and KeyRole.KERNEL in entry.roles
 
     def _checkpoint_keys(self) -> list[PublicKey]:
         if self._trust is None:
@@ -178,8 +191,11 @@ class _Reading:
         completeness.leaf(self._frontier, chain=record.chain, seq=record.seq, line=line, withheld=False)
 
     def _signer_of(self, record: Record, *, line: int) -> PublicKey:
-        message = pae(record.payload_type, record.payload)
         hinted = self._keys.get(record.keyid)
+        if hinted is not None and hinted.keyid in self._vouched:
+            self._leaning.add(hinted.keyid)
+            return hinted
+        message = pae(record.payload_type, record.payload)
         if hinted is not None and hinted.verifies(record.sig, message):
             return hinted
         for key in self._keys.values():
@@ -246,12 +262,14 @@ class _Reading:
 
     def _check_signatures(self, note: notes.Note, *, completeness: Completeness, line: int) -> None:
         logged = False
+        leaning = set(self._leaning)
         for signature in note.signatures:
             logs = [key for key in self._keys.values() if notes.signature_holds(note, signature, key)]
             saw = [(key, notes.cosigned_at_s(note, signature, key)) for key in self._keys.values()]
             seen = [(key, at_s) for key, at_s in saw if at_s is not None]
             if logs and signature.name == notes.parse_checkpoint(note.text).origin:
                 logged = True
+                leaning -= {key.keyid for key in logs}
                 self._signers.judge(logs[0], roles=CHECKPOINT_ROLES, at_ms=self._latest_ms(), line=line)
             elif seen:
                 self._witness(*seen[0], completeness=completeness)
@@ -259,6 +277,9 @@ class _Reading:
                 raise BundleFault(
                     "checkpoint_signature", line=line, why="a signature of the checkpoint fails"
                 )
+        if leaning:
+            why = "a kernel key whose records lean on the checkpoint did not sign it; judge without that"
+            raise BundleFault("checkpoint_mode", line=line, why=why)
         if not logged:
             raise BundleFault("checkpoint_signature", line=line, why="the log itself did not sign it")
 
@@ -301,7 +322,10 @@ class _Reading:
             ]
             first = broken or Finding(aspect=Aspect.INTACT, state=State.CONTRADICTED, sentence="it is empty")
             return (first, *(self._problems.finding(each.aspect) or each for each in rest))
-        sentence = f"every byte, signature and leaf agrees with the checkpoint at size {self._frontier.size}"
+        what = "byte and leaf" if self._leaning else "byte, signature and leaf"
+        sentence = f"every {what} agrees with the checkpoint at size {self._frontier.size}"
+        if self._leaning:
+            sentence += "; records of the checkpoint's key lean on its signature instead of their own"
         return (
             Finding(aspect=Aspect.INTACT, state=State.ESTABLISHED, sentence=sentence),
             self._signers.finding(),

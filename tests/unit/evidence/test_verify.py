@@ -798,3 +798,52 @@ def test_a_withheld_grant_leaves_its_effect_not_said_to_be_allowed() -> None:
 def test_a_verdict_has_every_answer_once_and_in_order() -> None:
     for data in (b"", one_receipt().bundle()):
         assert [finding.aspect for finding in judge(data).findings] == list(Aspect)
+
+
+# Leaning on the checkpoint
+
+
+def kernel_signed() -> bytes:
+    """A log whose receipts and checkpoint are signed by the same kernel key."""
+    ledger = samples.small_ledger()
+    return ledger.bundle(checkpoint=ledger.checkpoint(signer=KERNEL))
+
+
+def test_one_checkpoint_signature_speaks_for_the_records_of_its_key_and_says_so() -> None:
+    verdict = judge(kernel_signed(), by_checkpoint=True)
+    assert verdict.problem_count == 0
+    assert "instead of their own" in verdict.finding(Aspect.INTACT).sentence
+    assert verdict.finding(Aspect.OBSERVED).state is ESTABLISHED
+
+
+def test_records_of_another_key_than_the_checkpoints_do_not_lean_on_it() -> None:
+    assert codes(judge(samples.small_ledger().bundle(), by_checkpoint=True)) == ["checkpoint_mode"]
+
+
+def test_a_persons_grant_never_leans_on_the_kernels_checkpoint() -> None:
+    line = kernel_signed().splitlines(keepends=True)[1]
+    sig = json.loads(line)["signatures"][0]["sig"].encode()
+    forged = kernel_signed().replace(sig, base64.b64encode(bytes(64)))
+    assert codes(judge(forged, by_checkpoint=True)) == ["signature"]
+
+
+def test_a_changed_record_that_leans_on_the_checkpoint_breaks_the_tree() -> None:
+    data = kernel_signed()
+    receipts = [
+        line
+        for line in data.splitlines(keepends=True)
+        if b"eyJfdHlwZSI" in line and KERNEL.keyid.encode() in line
+    ]
+    payload = base64.b64decode(json.loads(receipts[0])["payload"])
+    other = payload.replace(b'"epoch":1', b'"epoch":2')
+    changed = data.replace(base64.b64encode(payload), base64.b64encode(other))
+    assert changed != data
+    assert codes(judge(changed, by_checkpoint=True)) == ["root"]
+
+
+def test_without_a_trust_file_nothing_leans_on_the_checkpoint() -> None:
+    data = kernel_signed()
+    line = data.splitlines(keepends=True)[2]
+    sig = json.loads(line)["signatures"][0]["sig"].encode()
+    forged = data.replace(sig, base64.b64encode(bytes(64)))
+    assert codes(judge(forged, by_checkpoint=True, trust=None)) == ["signature"]
