@@ -60,8 +60,7 @@ def take_lease(line: Line, name: RunnerName) -> int:
     def work(tx: Tx) -> tuple[int, RunnerRow | None]:
         found = tx.runner()
         now = line.now()
-        held = found is not None and found.holder != name.holder() and found.lease_until_ms > now
-        if held and not line.is_gone(found):
+        if found is not None and _is_held(line, found, name=name, now_ms=now):
             return 0, found
         epoch = 1 if found is None else found.epoch + 1
         row = RunnerRow(
@@ -88,6 +87,10 @@ def take_lease(line: Line, name: RunnerName) -> int:
         )
     line.holder = name.holder()
     return epoch
+
+
+def _is_held(line: Line, found: RunnerRow, *, name: RunnerName, now_ms: int) -> bool:
+    return found.holder != name.holder() and found.lease_until_ms > now_ms and not line.is_gone(found)
 
 
 def renew(line: Line, *, epoch: int) -> bool:
