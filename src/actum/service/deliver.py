@@ -20,13 +20,13 @@ from typing import Any
 
 import msgspec
 
-from actum.kernel.delivery import backoff_ms, row_after_look
+from actum.kernel.delivery import backoff_ms, row_after_look, row_after_lost_claim
 from actum.kernel.dispatch import DispatchFacts, refuse_dispatch
 from actum.kernel.redaction import redact
 from actum.model import foreign
 from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
 from actum.model.effect import Effect
-from actum.model.errors import InvariantViolation, Refused
+from actum.model.errors import EnvironmentFault, InvariantViolation, Refused
 from actum.model.evidence import Qualification
 from actum.model.grading import ExecutorSaid, Graded, LookOutcome
 from actum.model.grant import GrantRow
@@ -76,6 +76,7 @@ class Job(msgspec.Struct, kw_only=True):
     report: ExecutorReport | None = None
     look: SeenLook | None = None
     refused: Refused | None = None
+    postponed: str | None = None
 
     def view(self) -> EffectView:
         """Return what executor and verifier may know."""
@@ -106,6 +107,10 @@ def deliver(line: Line, rows: Sequence[OutboxRow]) -> None:
     try:
         for job in jobs:
             check(line, job)
+        waiting = [job for job in jobs if job.postponed is not None]
+        if waiting:
+            commit(line, "postpone", lambda tx: [_postpone(line, tx, job) for job in waiting])
+        jobs = [job for job in jobs if job.postponed is None]
         _look_before(line, [job for job in jobs if job.refused is None])
         _mark(line, jobs)
         going = [job for job in jobs if job.refused is None and job.execution is not None]
@@ -192,6 +197,9 @@ def check(line: Line, job: Job) -> None:
         return
     try:
         held = job.capability.executor.hold(job.view())
+    except EnvironmentFault as error:
+        job.postponed = error.code  # The world is out of reach and nothing was dispatched: it may be later.
+        return
     except Exception as error:  # Nothing was dispatched, so whatever a capability raises here is a refusal.
         job.refused = Refused(reason="hold_raised", facts={"error": type(error).__name__})
         return
@@ -199,6 +207,33 @@ def check(line: Line, job: Job) -> None:
         job.refused = held
     else:
         job.held = held
+
+
+def _postpone(line: Line, tx: Tx, job: Job) -> None:
+    """Let a row wait whose world could not be reached, or leave it as a dead letter after too many times."""
+    row = job.row
+    to = row_after_lost_claim(attempts=row.attempts, attempts_max=job.capability.info.attempts_max)
+    if to is OutboxState.READY:
+        wait = backoff_ms(row.outbox_id, attempts=row.attempts)
+        tx.move_outbox(
+            row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.RETRY_WAIT,
+            not_before_ms=line.now() + wait,
+        )  # fmt: skip
+    elif tx.move_outbox(row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.DEAD):
+        tx.set_visit(row.turn_id, row.step_id, state=StepState.FAILED)
+        shown = msgspec.json.encode(
+            {
+                "capability": row.capability,
+                "outbox_id": row.outbox_id,
+                "why": job.postponed,
+                "attempts": row.attempts,
+            }
+        )
+        ask(
+            line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.DEAD_LETTER,
+            subject_ref=row.outbox_id, shown=shown,
+        )  # fmt: skip
+    refresh(tx, row.turn_id, now_ms=line.now())
 
 
 def look_request(job: Job, *, phase: Phase, window_over: bool) -> LookRequest:
