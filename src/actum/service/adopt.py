@@ -17,12 +17,13 @@ from actum.model.question import QuestionReason
 from actum.model.work import StepState
 from actum.ports.store import Tx
 from actum.service.answer import Person, require_role
-from actum.service.deliver import load_job
+from actum.service.job import load_job
 from actum.service.line import Line
 from actum.service.points import commit
-from actum.service.seal import Sealing, seal
+from actum.service.receipts import Sealing
+from actum.service.rows import ask
+from actum.service.seal import seal
 from actum.service.standing import refresh
-from actum.service.walk import ask
 
 OPEN = (OutboxState.READY, OutboxState.CLAIMED, OutboxState.DISPATCHED, OutboxState.RETRY_WAIT)
 

@@ -33,10 +33,11 @@ from actum.model.work import StepState
 from actum.ports.store import EffectRow, Tx
 from actum.service import content
 from actum.service.line import Line
+from actum.service.rows import Walked, add_effect_row, failed, step_settled, write_walk
 from actum.service.seal import seal_grant
 from actum.service.standing import refresh
 from actum.service.view import TurnView, load_view, unknown
-from actum.service.walk import Walked, add_effect_row, failed, step_settled, take_decision, walk, write_walk
+from actum.service.walk import take_decision, walk
 
 CONFIRM_MS = 24 * 3600 * 1000
 CONFIRM_MONEY_MS = 3600 * 1000

@@ -16,76 +16,34 @@ Every commit here stands behind a named crash point; a commit without one fails 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
-from actum.kernel.delivery import backoff_ms, row_after_look, row_after_lost_claim
+from actum.kernel.delivery import row_after_look
 from actum.kernel.dispatch import DispatchFacts, refuse_dispatch
 from actum.kernel.redaction import redact
 from actum.model import foreign
 from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
-from actum.model.effect import Effect
 from actum.model.errors import EnvironmentFault, InvariantViolation, Refused
-from actum.model.evidence import Qualification
-from actum.model.grading import ExecutorSaid, Graded, LookOutcome
-from actum.model.grant import GrantRow
-from actum.model.look import SeenLook
+from actum.model.grading import ExecutorSaid, LookOutcome
 from actum.model.model_call import ModelTier
-from actum.model.proposal import ProposalState
-from actum.model.question import QuestionReason
 from actum.model.work import StepState
-from actum.ports.capability import Capability
-from actum.ports.executor import Dispatch, EffectView, ExecutorReport, Held, take_seal
+from actum.ports.executor import Dispatch, ExecutorReport, take_seal
 from actum.ports.store import Tx
-from actum.ports.verifier import LookRequest, Phase
-from actum.service import content
+from actum.ports.verifier import Phase
 from actum.service.grants import grant_holds
+from actum.service.job import Job, expected_of, load_job, look_request, sealing_of
 from actum.service.line import Line
 from actum.service.not_attempted import seal_not_attempted
+from actum.service.outcome import finish_execution, move_after_seal, postpone
 from actum.service.points import AFTER_EXECUTE, BEFORE_EXECUTE, BEFORE_LOOK, commit, reach
-from actum.service.seal import Sealing, seal
+from actum.service.seal import seal
 from actum.service.standing import refresh
-from actum.service.walk import ask, step_settled
 
 _SEAL = take_seal()
 LEASE_MS = 30_000
 BATCH_MAX = 64
 MODEL_CALLS = [f"model.{tier.value}" for tier in ModelTier]
-
-
-class Job(msgspec.Struct, kw_only=True):
-    """One claimed row on its way, with everything that was loaded for it."""
-
-    row: OutboxRow
-    capability: Capability
-    effect: Effect
-    arguments: dict[str, Any]
-    context: dict[str, Any]
-    grant: GrantRow | None
-    qualification: Qualification | None
-    decision_digest: str
-    proposal_state: ProposalState
-    submitter: str
-    on_behalf_of: str | None
-    content_model_id: str | None
-    route: str
-    execution: Execution | None = None
-    held: Held | None = None
-    before: SeenLook | None = None
-    report: ExecutorReport | None = None
-    look: SeenLook | None = None
-    refused: Refused | None = None
-    postponed: str | None = None
-
-    def view(self) -> EffectView:
-        """Return what executor and verifier may know."""
-        return EffectView(
-            effect_digest=self.effect.effect_digest,
-            salt=self.effect.salt,
-            descriptor=self.effect.descriptor,
-            arguments=self.arguments,
-        )
 
 
 def claim_due(line: Line, *, limit: int = BATCH_MAX, lease_ms: int = LEASE_MS) -> list[OutboxRow]:
@@ -109,7 +67,7 @@ def deliver(line: Line, rows: Sequence[OutboxRow]) -> None:
             check(line, job)
         waiting = [job for job in jobs if job.postponed is not None]
         if waiting:
-            commit(line, "postpone", lambda tx: [_postpone(line, tx, job) for job in waiting])
+            commit(line, "postpone", lambda tx: [postpone(line, tx, job) for job in waiting])
         jobs = [job for job in jobs if job.postponed is None]
         _look_before(line, [job for job in jobs if job.refused is None])
         _mark(line, jobs)
@@ -131,51 +89,6 @@ def deliver(line: Line, rows: Sequence[OutboxRow]) -> None:
 def stopped_rows(jobs: Sequence[Job]) -> list[tuple[OutboxRow, Refused]]:
     """Return the rows that the handler refused, with why."""
     return [(job.row, job.refused) for job in jobs if job.refused is not None]
-
-
-def load_job(line: Line, tx: Tx, row: OutboxRow) -> Job:
-    """Load what a row stands on, as it is stored now."""
-    found = line.registry.find(row.capability)
-    stored = tx.effect(row.effect_digest or "")
-    if isinstance(found, Refused) or stored is None:
-        raise InvariantViolation("a claimed row has a known capability and an effect", row=row.outbox_id)
-    proposal = tx.proposal(stored.proposed_action_id)
-    turn = tx.turn(row.turn_id)
-    item = tx.work_item(turn.work_item_id) if turn is not None else None
-    if proposal is None or item is None:
-        raise InvariantViolation("an effect has a proposal, a turn and an item", row=row.outbox_id)
-    qualification = tx.qualification(stored.effect_digest)
-    decision = tx.decision(proposal.decision_digest)
-    return Job(
-        row=row,
-        capability=found,
-        effect=Effect(effect_digest=stored.effect_digest, salt=stored.salt, descriptor=stored.descriptor),
-        arguments=foreign.to_plain(foreign.decode_foreign(stored.arguments)),
-        context=foreign.to_plain(foreign.decode_foreign(stored.context)),
-        grant=None if row.grant_id is None else tx.grant(row.grant_id),
-        qualification=None
-        if qualification is None
-        else msgspec.json.decode(qualification.body, type=Qualification),
-        decision_digest=proposal.decision_digest,
-        proposal_state=proposal.state,
-        submitter=item.principal,
-        on_behalf_of=item.on_behalf_of,
-        content_model_id=_model_of(decision.body if decision else b"{}"),
-        route=decision.rung if decision else "structured",
-    )
-
-
-class _ModelCallOnly(msgspec.Struct):
-    model: str | None = None
-
-
-class _DecisionModel(msgspec.Struct):
-    model_call: _ModelCallOnly | None = None
-
-
-def _model_of(decision: bytes) -> str | None:
-    call = msgspec.json.decode(decision, type=_DecisionModel).model_call
-    return None if call is None else call.model
 
 
 def check(line: Line, job: Job) -> None:
@@ -207,53 +120,6 @@ def check(line: Line, job: Job) -> None:
         job.refused = held
     else:
         job.held = held
-
-
-def _postpone(line: Line, tx: Tx, job: Job) -> None:
-    """Let a row wait whose world could not be reached, or leave it as a dead letter after too many times."""
-    row = job.row
-    to = row_after_lost_claim(attempts=row.attempts, attempts_max=job.capability.info.attempts_max)
-    if to is OutboxState.READY:
-        wait = backoff_ms(row.outbox_id, attempts=row.attempts)
-        tx.move_outbox(
-            row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.RETRY_WAIT,
-            not_before_ms=line.now() + wait,
-        )  # fmt: skip
-    elif tx.move_outbox(row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.DEAD):
-        tx.set_visit(row.turn_id, row.step_id, state=StepState.FAILED)
-        shown = msgspec.json.encode(
-            {
-                "capability": row.capability,
-                "outbox_id": row.outbox_id,
-                "why": job.postponed,
-                "attempts": row.attempts,
-            }
-        )
-        ask(
-            line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.DEAD_LETTER,
-            subject_ref=row.outbox_id, shown=shown,
-        )  # fmt: skip
-    refresh(tx, row.turn_id, now_ms=line.now())
-
-
-def look_request(job: Job, *, phase: Phase, window_over: bool) -> LookRequest:
-    """Return what the verifier is asked about a job."""
-    before = job.before
-    descriptor = job.effect.descriptor
-    return LookRequest(
-        capability=descriptor.capability,
-        effect_digest=job.effect.effect_digest,
-        salt=job.effect.salt,
-        descriptor=descriptor,
-        arguments=job.arguments,
-        phase=phase,
-        before=None if before is None else before.detail,
-        before_digest=None if before is None else before.observed,
-        result=None if job.report is None else job.report.result,
-        expected=None if descriptor.expected is None else descriptor.expected.digest,
-        absence_is_proof=job.capability.info.absence_is_proof,
-        window_over=window_over,
-    )
 
 
 def _look_before(line: Line, jobs: Sequence[Job]) -> None:
@@ -353,44 +219,13 @@ def _look_after(line: Line, jobs: Sequence[Job]) -> None:
         again: list[Job] = []
         for job, look, end in zip(open_jobs, seen, over, strict=True):
             job.look = look
-            matched = look.outcome is LookOutcome.DEFINITE and look.observed == _expected(job)
+            matched = look.outcome is LookOutcome.DEFINITE and look.observed == expected_of(job)
             if not matched and not end:
                 again.append(job)
         open_jobs = again
         if open_jobs:
             line.clock.sleep_ms(wait)
             wait = min(wait * 2, 500)
-
-
-def _expected(job: Job) -> str | None:
-    expected = job.effect.descriptor.expected
-    return None if expected is None else expected.digest
-
-
-def sealing_of(job: Job, *, finished_at_ms: int) -> Sealing:
-    """Return what is sealed of a job that was dispatched."""
-    if job.execution is None:
-        raise InvariantViolation("only an execution is sealed", row=job.row.outbox_id)
-    report = job.report
-    # A verifier that has nothing to look at leaves no look: the grade stays what nobody saw.
-    looks = () if job.look is None or not job.capability.info.observable else (job.look,)
-    return Sealing(
-        row=job.row,
-        execution=job.execution,
-        effect=job.effect,
-        decision_digest=job.decision_digest,
-        grant_digest=None if job.grant is None else job.grant.payload_digest,
-        dispatched=True,
-        said=None if report is None else report.said,
-        acknowledged=report is not None and report.acknowledged,
-        result=None if report is None else report.result,
-        looks=looks,
-        expected=_expected(job),
-        context=job.context,
-        finished_at_ms=max(finished_at_ms, job.execution.started_at_ms),
-        reasoning_route=job.route,
-        content_model_id=job.content_model_id,
-    )
 
 
 def _settle(line: Line, tx: Tx, job: Job) -> None:
@@ -409,68 +244,3 @@ def _settle(line: Line, tx: Tx, job: Job) -> None:
         attempts_max=job.capability.info.attempts_max,
     )
     move_after_seal(line, tx, row, state=state, graded=graded)
-
-
-def finish_execution(line: Line, tx: Tx, sealing: Sealing) -> None:
-    """Note the executor's word on the execution and keep its result."""
-    digest = None if sealing.result is None else content.keep_json(line, tx, sealing.result)
-    tx.finish_execution(
-        sealing.execution.execution_id,
-        finished_at_ms=sealing.finished_at_ms,
-        said=None if sealing.said is None else sealing.said.value,
-        result_digest=digest,
-    )
-
-
-def move_after_seal(line: Line, tx: Tx, row: OutboxRow, *, state: OutboxState, graded: Graded) -> None:
-    """Move row, proposal, visit and activity to what a sealed attempt means (rule 7)."""
-    wait = backoff_ms(row.outbox_id, attempts=row.attempts) if state is OutboxState.RETRY_WAIT else 0
-    moved = tx.move_outbox(
-        row.outbox_id,
-        epoch=row.epoch,
-        state=OutboxState.DISPATCHED,
-        to=state,
-        not_before_ms=line.now() + wait,
-    )
-    if not moved:
-        raise InvariantViolation("a sealed row is still ours in its transaction", row=row.outbox_id)
-    if state is OutboxState.SETTLED:
-        settle_step(tx, row)
-    elif state in (OutboxState.CHECK_REQUIRED, OutboxState.DEAD):
-        reason = (
-            QuestionReason.CHECK_REQUIRED
-            if state is OutboxState.CHECK_REQUIRED
-            else QuestionReason.DEAD_LETTER
-        )
-        visit = StepState.CHECK_REQUIRED if state is OutboxState.CHECK_REQUIRED else StepState.FAILED
-        tx.set_visit(row.turn_id, row.step_id, state=visit)
-        shown = msgspec.json.encode(
-            {
-                "capability": row.capability,
-                "outbox_id": row.outbox_id,
-                "finality": graded.pair.finality.value,
-                "confidence": graded.pair.confidence.value,
-                "reasons": [reason.value for reason in graded.reasons],
-            }
-        )
-        ask(
-            line,
-            tx,
-            turn_id=row.turn_id,
-            step_id=row.step_id,
-            reason=reason,
-            subject_ref=row.outbox_id,
-            shown=shown,
-        )
-    refresh(tx, row.turn_id, now_ms=line.now())
-
-
-def settle_step(tx: Tx, row: OutboxRow) -> None:
-    """Mark the proposal of a settled row settled, and its step done if it was the last one."""
-    stored = tx.effect(row.effect_digest or "")
-    if stored is not None:
-        tx.set_proposal(stored.proposed_action_id, state=ProposalState.SETTLED)
-    if row.capability != "subject.record":
-        step_settled(tx, row.turn_id, row.step_id)
-    else:
-        tx.set_visit(row.turn_id, row.step_id, state=StepState.DONE)

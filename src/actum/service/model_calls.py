@@ -26,9 +26,10 @@ from actum.ports.store import AssertionRow, Tx
 from actum.service import content
 from actum.service.line import Line
 from actum.service.points import commit
+from actum.service.rows import failed
 from actum.service.standing import refresh
 from actum.service.view import load_view
-from actum.service.walk import failed, walk
+from actum.service.walk import walk
 
 CALL_DEADLINE_S = 120.0
 SYSTEM = (

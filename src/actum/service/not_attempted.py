@@ -22,9 +22,10 @@ from actum.ports.store import Tx
 from actum.ports.verifier import LookRequest, Phase
 from actum.service.line import Line
 from actum.service.points import commit
-from actum.service.seal import Sealing, seal
+from actum.service.receipts import Sealing
+from actum.service.rows import failed, step_settled
+from actum.service.seal import seal
 from actum.service.standing import refresh
-from actum.service.walk import failed, step_settled
 
 MARK = "outbox.mark"
 PROJECTION = "outbox.mark@1"

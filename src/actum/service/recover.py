@@ -19,12 +19,13 @@ from actum.model.errors import InvariantViolation, Refused
 from actum.model.question import QuestionReason
 from actum.model.work import StepState
 from actum.ports.store import Tx
-from actum.service.deliver import load_job
+from actum.service.job import load_job
 from actum.service.line import Line
 from actum.service.points import commit
-from actum.service.seal import Sealing, seal
+from actum.service.receipts import Sealing
+from actum.service.rows import ask
+from actum.service.seal import seal
 from actum.service.standing import in_flight_recovered, refresh
-from actum.service.walk import ask
 
 CHECK = "what was interrupted: look with `actum settle`, or say what happened"
 

@@ -24,8 +24,9 @@ from actum.service.line import Line
 from actum.service.model_calls import call
 from actum.service.not_attempted import seal_unsealed
 from actum.service.points import commit
+from actum.service.rows import TERMINAL
 from actum.service.settle import look_again
-from actum.service.walk import TERMINAL, walk
+from actum.service.walk import walk
 
 RUNNER_LEASE_MS = 30_000
 WALKABLE = (ActivityState.QUEUED, ActivityState.ROUTING)

@@ -26,10 +26,12 @@ from actum.ports.store import ReceiptRow, Tx
 from actum.ports.verifier import LookRequest, Phase
 from actum.service import content
 from actum.service.answer import CONFIRM_MS, Person, require_role
-from actum.service.deliver import load_job, settle_step
+from actum.service.job import load_job
 from actum.service.line import Line
+from actum.service.outcome import settle_step
 from actum.service.points import commit
-from actum.service.seal import Sealing, grade, seal, seal_grant
+from actum.service.receipts import Sealing
+from actum.service.seal import grade, seal, seal_grant
 from actum.service.standing import refresh
 from actum.service.view import unknown
 

@@ -24,9 +24,10 @@ from actum.model.work import StepState, StepVisit, Submission, Turn, TurnReason,
 from actum.ports.store import Tx
 from actum.service import content
 from actum.service.line import Line
+from actum.service.rows import failed
 from actum.service.standing import refresh
 from actum.service.view import TurnView, find_process
-from actum.service.walk import failed, walk_loaded
+from actum.service.walk import walk_loaded
 
 NO_PROCESS = "no_process"
 

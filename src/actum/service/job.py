@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job is one claimed row with everything that was loaded for it, as it is stored now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from actum.model import foreign
+from actum.model.delivery import Execution, OutboxRow
+from actum.model.effect import Effect
+from actum.model.errors import InvariantViolation, Refused
+from actum.model.evidence import Qualification
+from actum.model.grant import GrantRow
+from actum.model.look import SeenLook
+from actum.model.proposal import ProposalState
+from actum.ports.capability import Capability
+from actum.ports.executor import EffectView, ExecutorReport, Held
+from actum.ports.store import Tx
+from actum.ports.verifier import LookRequest, Phase
+from actum.service.line import Line
+from actum.service.receipts import Sealing
+
+
+class Job(msgspec.Struct, kw_only=True):
+    """One claimed row on its way, with everything that was loaded for it."""
+
+    row: OutboxRow
+    capability: Capability
+    effect: Effect
+    arguments: dict[str, Any]
+    context: dict[str, Any]
+    grant: GrantRow | None
+    qualification: Qualification | None
+    decision_digest: str
+    proposal_state: ProposalState
+    submitter: str
+    on_behalf_of: str | None
+    content_model_id: str | None
+    route: str
+    execution: Execution | None = None
+    held: Held | None = None
+    before: SeenLook | None = None
+    report: ExecutorReport | None = None
+    look: SeenLook | None = None
+    refused: Refused | None = None
+    postponed: str | None = None
+
+    def view(self) -> EffectView:
+        """Return what executor and verifier may know."""
+        return EffectView(
+            effect_digest=self.effect.effect_digest,
+            salt=self.effect.salt,
+            descriptor=self.effect.descriptor,
+            arguments=self.arguments,
+        )
+
+
+def load_job(line: Line, tx: Tx, row: OutboxRow) -> Job:
+    """Load what a row stands on, as it is stored now."""
+    found = line.registry.find(row.capability)
+    stored = tx.effect(row.effect_digest or "")
+    if isinstance(found, Refused) or stored is None:
+        raise InvariantViolation("a claimed row has a known capability and an effect", row=row.outbox_id)
+    proposal = tx.proposal(stored.proposed_action_id)
+    turn = tx.turn(row.turn_id)
+    item = tx.work_item(turn.work_item_id) if turn is not None else None
+    if proposal is None or item is None:
+        raise InvariantViolation("an effect has a proposal, a turn and an item", row=row.outbox_id)
+    qualification = tx.qualification(stored.effect_digest)
+    decision = tx.decision(proposal.decision_digest)
+    return Job(
+        row=row,
+        capability=found,
+        effect=Effect(effect_digest=stored.effect_digest, salt=stored.salt, descriptor=stored.descriptor),
+        arguments=foreign.to_plain(foreign.decode_foreign(stored.arguments)),
+        context=foreign.to_plain(foreign.decode_foreign(stored.context)),
+        grant=None if row.grant_id is None else tx.grant(row.grant_id),
+        qualification=None
+        if qualification is None
+        else msgspec.json.decode(qualification.body, type=Qualification),
+        decision_digest=proposal.decision_digest,
+        proposal_state=proposal.state,
+        submitter=item.principal,
+        on_behalf_of=item.on_behalf_of,
+        content_model_id=_model_of(decision.body if decision else b"{}"),
+        route=decision.rung if decision else "structured",
+    )
+
+
+class _ModelCallOnly(msgspec.Struct):
+    model: str | None = None
+
+
+class _DecisionModel(msgspec.Struct):
+    model_call: _ModelCallOnly | None = None
+
+
+def _model_of(decision: bytes) -> str | None:
+    call = msgspec.json.decode(decision, type=_DecisionModel).model_call
+    return None if call is None else call.model
+
+
+def look_request(job: Job, *, phase: Phase, window_over: bool) -> LookRequest:
+    """Return what the verifier is asked about a job."""
+    before = job.before
+    descriptor = job.effect.descriptor
+    return LookRequest(
+        capability=descriptor.capability,
+        effect_digest=job.effect.effect_digest,
+        salt=job.effect.salt,
+        descriptor=descriptor,
+        arguments=job.arguments,
+        phase=phase,
+        before=None if before is None else before.detail,
+        before_digest=None if before is None else before.observed,
+        result=None if job.report is None else job.report.result,
+        expected=None if descriptor.expected is None else descriptor.expected.digest,
+        absence_is_proof=job.capability.info.absence_is_proof,
+        window_over=window_over,
+    )
+
+
+def expected_of(job: Job) -> str | None:
+    """Return the digest a supporting look must have observed."""
+    expected = job.effect.descriptor.expected
+    return None if expected is None else expected.digest
+
+
+def sealing_of(job: Job, *, finished_at_ms: int) -> Sealing:
+    """Return what is sealed of a job that was dispatched."""
+    if job.execution is None:
+        raise InvariantViolation("only an execution is sealed", row=job.row.outbox_id)
+    report = job.report
+    # A verifier that has nothing to look at leaves no look: the grade stays what nobody saw.
+    looks = () if job.look is None or not job.capability.info.observable else (job.look,)
+    return Sealing(
+        row=job.row,
+        execution=job.execution,
+        effect=job.effect,
+        decision_digest=job.decision_digest,
+        grant_digest=None if job.grant is None else job.grant.payload_digest,
+        dispatched=True,
+        said=None if report is None else report.said,
+        acknowledged=report is not None and report.acknowledged,
+        result=None if report is None else report.result,
+        looks=looks,
+        expected=expected_of(job),
+        context=job.context,
+        finished_at_ms=max(finished_at_ms, job.execution.started_at_ms),
+        reasoning_route=job.route,
+        content_model_id=job.content_model_id,
+    )

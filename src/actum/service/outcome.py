@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sealed or postponed attempt means for row, proposal, visit and activity.
+
+Nothing that was dispatched is called again but by the rules of `actum.kernel.delivery`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from actum.kernel.delivery import backoff_ms, row_after_lost_claim
+from actum.model.delivery import OutboxRow, OutboxState
+from actum.model.errors import InvariantViolation
+from actum.model.grading import Graded
+from actum.model.proposal import ProposalState
+from actum.model.question import QuestionReason
+from actum.model.work import StepState
+from actum.ports.store import Tx
+from actum.service import content
+from actum.service.job import Job
+from actum.service.line import Line
+from actum.service.receipts import Sealing
+from actum.service.rows import ask, step_settled
+from actum.service.standing import refresh
+
+
+def postpone(line: Line, tx: Tx, job: Job) -> None:
+    """Let a row wait whose world could not be reached, or leave it as a dead letter after too many times."""
+    row = job.row
+    to = row_after_lost_claim(attempts=row.attempts, attempts_max=job.capability.info.attempts_max)
+    if to is OutboxState.READY:
+        wait = backoff_ms(row.outbox_id, attempts=row.attempts)
+        tx.move_outbox(
+            row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.RETRY_WAIT,
+            not_before_ms=line.now() + wait,
+        )  # fmt: skip
+    elif tx.move_outbox(row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.DEAD):
+        tx.set_visit(row.turn_id, row.step_id, state=StepState.FAILED)
+        shown = msgspec.json.encode(
+            {
+                "capability": row.capability,
+                "outbox_id": row.outbox_id,
+                "why": job.postponed,
+                "attempts": row.attempts,
+            }
+        )
+        ask(
+            line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.DEAD_LETTER,
+            subject_ref=row.outbox_id, shown=shown,
+        )  # fmt: skip
+    refresh(tx, row.turn_id, now_ms=line.now())
+
+
+def finish_execution(line: Line, tx: Tx, sealing: Sealing) -> None:
+    """Note the executor's word on the execution and keep its result."""
+    digest = None if sealing.result is None else content.keep_json(line, tx, sealing.result)
+    tx.finish_execution(
+        sealing.execution.execution_id,
+        finished_at_ms=sealing.finished_at_ms,
+        said=None if sealing.said is None else sealing.said.value,
+        result_digest=digest,
+    )
+
+
+def move_after_seal(line: Line, tx: Tx, row: OutboxRow, *, state: OutboxState, graded: Graded) -> None:
+    """Move row, proposal, visit and activity to what a sealed attempt means (rule 7)."""
+    wait = backoff_ms(row.outbox_id, attempts=row.attempts) if state is OutboxState.RETRY_WAIT else 0
+    moved = tx.move_outbox(
+        row.outbox_id,
+        epoch=row.epoch,
+        state=OutboxState.DISPATCHED,
+        to=state,
+        not_before_ms=line.now() + wait,
+    )
+    if not moved:
+        raise InvariantViolation("a sealed row is still ours in its transaction", row=row.outbox_id)
+    if state is OutboxState.SETTLED:
+        settle_step(tx, row)
+    elif state in (OutboxState.CHECK_REQUIRED, OutboxState.DEAD):
+        reason = (
+            QuestionReason.CHECK_REQUIRED
+            if state is OutboxState.CHECK_REQUIRED
+            else QuestionReason.DEAD_LETTER
+        )
+        visit = StepState.CHECK_REQUIRED if state is OutboxState.CHECK_REQUIRED else StepState.FAILED
+        tx.set_visit(row.turn_id, row.step_id, state=visit)
+        shown = msgspec.json.encode(
+            {
+                "capability": row.capability,
+                "outbox_id": row.outbox_id,
+                "finality": graded.pair.finality.value,
+                "confidence": graded.pair.confidence.value,
+                "reasons": [reason.value for reason in graded.reasons],
+            }
+        )
+        ask(
+            line,
+            tx,
+            turn_id=row.turn_id,
+            step_id=row.step_id,
+            reason=reason,
+            subject_ref=row.outbox_id,
+            shown=shown,
+        )
+    refresh(tx, row.turn_id, now_ms=line.now())
+
+
+def settle_step(tx: Tx, row: OutboxRow) -> None:
+    """Mark the proposal of a settled row settled, and its step done if it was the last one."""
+    stored = tx.effect(row.effect_digest or "")
+    if stored is not None:
+        tx.set_proposal(stored.proposed_action_id, state=ProposalState.SETTLED)
+    if row.capability != "subject.record":
+        step_settled(tx, row.turn_id, row.step_id)
+    else:
+        tx.set_visit(row.turn_id, row.step_id, state=StepState.DONE)
