@@ -11,30 +11,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import msgspec
-
 from actum.model.errors import InvariantViolation, Refused
-from actum.model.grading import ExecutorSaid
 from actum.ports.effect_view import EffectView
-
-
-class ExecutorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What the executor says. It is the actor's word and never evidence.
-
-    ``result`` is JSON; ``acknowledged`` tells whether the sink itself answered with an acknowledgement.
-    """
-
-    said: ExecutorSaid
-    result: dict[str, object]
-    acknowledged: bool = False
-
-
-class Held(Protocol):
-    """An open, checked handle on the resource; closing it twice is harmless."""
-
-    def close(self) -> None:
-        """Give the handle back."""
-        ...
+from actum.ports.execution import ExecutorReport, Held
 
 
 class Seal:
