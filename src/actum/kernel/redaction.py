@@ -53,7 +53,7 @@ def redact(value: object) -> tuple[Any, tuple[Finding, ...]]:
     {'user': 'ann', 'password': '[redacted:password]'}
     """
     walk = _Walk()
-    return walk.value(value, "", 0), tuple(walk.findings)
+    return walk.value(value), tuple(walk.findings)
 
 
 _HEADER_KINDS = frozenset({SecretKind.AUTHORIZATION, SecretKind.COOKIE, SecretKind.API_KEY})
@@ -66,35 +66,36 @@ class _Walk:
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
+        # The way from the root to the value at hand; written as a pointer only where something is found.
+        self._steps: list[str | int] = []
 
-    def value(self, value: object, path: str, depth: int, meaning: SecretName | None = None) -> object:
+    def value(self, value: object, meaning: SecretName | None = None) -> object:
         if isinstance(value, bytes):
-            return self._text(value.decode("latin-1"), path, meaning).encode("latin-1")
+            return self._text(value.decode("latin-1"), meaning).encode("latin-1")
         if isinstance(value, str):
-            return self._text(value, path, meaning)
+            return self._text(value, meaning)
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, _NUMBERS):
             # Rule 1. A number under a plural name (`tokens`) is a count.
-            return value if meaning is None or meaning.plural else self._replaced(meaning.kind, path)
+            return value if meaning is None or meaning.plural else self._replaced(meaning.kind)
         # Rule 5.
-        if depth >= MAX_DEPTH:
-            return self._replaced(SecretKind.TOO_DEEP, path)
+        if len(self._steps) >= MAX_DEPTH:
+            return self._replaced(SecretKind.TOO_DEEP)
         # In payments an authorization is a record; only its text form is a header.
         inherited = None if meaning is not None and meaning.kind is SecretKind.AUTHORIZATION else meaning
         if isinstance(value, dict):
-            return self._object(cast("dict[object, object]", value), path, depth, inherited)
+            return self._object(cast("dict[object, object]", value), inherited)
         if isinstance(value, list | tuple):
-            return self._list(cast("list[object]", value), path, depth, inherited)
+            return self._list(cast("list[object]", value), inherited)
         raise InvariantViolation("redaction_sees_every_type", type=type(value).__name__)
 
-    def _text(self, text: str, path: str, meaning: SecretName | None) -> str:
+    def _text(self, text: str, meaning: SecretName | None) -> str:
         # Rule 1.
         if meaning is not None:
             known = not text or PLACEHOLDER.fullmatch(text) is not None
-            return text if known else self._replaced(meaning.kind, path)
-        # Rule 2.
-        # Rule 4. What was taken out is a boundary that was not there before, and a boundary can show another
+            return text if known else self._replaced(meaning.kind)
+        # Rules 2 and 4. What was taken out is a boundary that was not there before, and a boundary can show another
         # secret; each round leaves less text, and the number of rounds keeps the time linear.
         for _ in range(_ROUNDS):
             spans = find_secrets(text)
@@ -103,33 +104,38 @@ class _Walk:
             pieces: list[str] = []
             position = 0
             for span in spans:
-                pieces += (text[position : span.start], self._replaced(span.kind, path))
+                pieces += (text[position : span.start], self._replaced(span.kind))
                 position = span.end
             text = "".join([*pieces, text[position:]])
         return text
 
-    def _object(
-        self, members: dict[object, object], path: str, depth: int, inherited: SecretName | None
-    ) -> dict[str, object]:
+    def _object(self, members: dict[object, object], inherited: SecretName | None) -> dict[str, object]:
         out: dict[str, object] = {}
         beside = _named_beside_value(members)
         for name, member in members.items():
             if not isinstance(name, str):
                 raise InvariantViolation("redaction_sees_every_type", type=type(name).__name__)
-            shown = self._text(name, path, None)
+            shown = self._text(name, None)
             meaning = _meaning_of(shown) or (beside if name == "value" else None) or inherited
             shown = _free_name(shown, out, members)
-            out[shown] = self.value(member, pointer(path, shown), depth + 1, meaning)
+            self._steps.append(shown)
+            out[shown] = self.value(member, meaning)
+            self._steps.pop()
         return out
 
-    def _list(self, items: list[object], path: str, depth: int, inherited: SecretName | None) -> list[object]:
-        return [
-            self.value(item, pointer(path, index), depth + 1, meaning or inherited)
-            for index, (item, meaning) in enumerate(zip(items, _meanings_by_place(items), strict=True))
-        ]
+    def _list(self, items: list[object], inherited: SecretName | None) -> list[object]:
+        out: list[object] = []
+        for item, meaning in zip(items, _meanings_by_place(items), strict=True):
+            self._steps.append(len(out))
+            out.append(self.value(item, meaning or inherited))
+            self._steps.pop()
+        return out
 
-    def _replaced(self, kind: SecretKind, path: str) -> str:
+    def _replaced(self, kind: SecretKind) -> str:
         # Rule 4.
+        path = ""
+        for step in self._steps:
+            path = pointer(path, step)
         self.findings.append(Finding(kind=kind, path=path))
         return f"[redacted:{kind.value}]"
 

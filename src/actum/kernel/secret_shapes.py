@@ -66,6 +66,8 @@ _PREFIXES = (
 _prefixed = re.compile(
     "(?<![A-Za-z0-9])(?:" + "|".join(re.escape(start) + rest for start, rest in _PREFIXES) + ")", re.ASCII
 )
+# Each prefix holds one of these, and most texts hold none.
+_PREFIX_MARKS = ("_", "-", "AKIA", "ASIA", "AIza", "ya29.", "/services/")
 _jwt = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}", re.ASCII)
 _url_user = re.compile(r"://([^\s/:@?#\"'<>\[]{0,256}):([^\s/?#\"'<>]{1,1024})@", re.ASCII)
 _assigned = re.compile(
@@ -90,6 +92,22 @@ _listed_credential = re.compile(
 )
 
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+# Each name of `_assigned` holds one of these.
+_NAME_MARKS = (
+    "pass",
+    "pwd",
+    "token",
+    "jwt",
+    "otp",
+    "secret",
+    "cred",
+    "cookie",
+    "author",
+    "key",
+    "sig",
+    "sid",
+    "sess",
+)
 _QUERY_NAMES = ("signature", "sig", "sid", "sessionid", "sessid")
 # Words that follow the name of a flag in a sentence about it.
 # fmt: off
@@ -105,7 +123,11 @@ _LONGEST_HEADER = 16 * 1024
 
 def find_secrets(text: str) -> list[Span]:
     """Return the spans of the secrets in `text`, in order, none touching another's characters."""
-    found = [span for detector in _DETECTORS for span in detector(text)]
+    # Most names and many values are one plain word, which only a prefix can make a secret.
+    detectors = (_prefixed_keys,) if text.isidentifier() else _DETECTORS
+    found = [span for detector in detectors for span in detector(text)]
+    if not found:
+        return found
     found.sort(key=lambda span: (span.start, span.end))
     merged: list[Span] = []
     for span in found:
@@ -131,7 +153,7 @@ def _pem_keys(text: str) -> Iterator[Span]:
 
 def _prefixed_keys(text: str) -> Iterator[Span]:
     # Rule 2.
-    if any(start in text for start, _ in _PREFIXES):
+    if any(mark in text for mark in _PREFIX_MARKS) and any(start in text for start, _ in _PREFIXES):
         for match in _prefixed.finditer(text):
             yield Span(match.start(), match.end(), SecretKind.API_KEY)
     if "eyJ" in text:
@@ -152,6 +174,9 @@ def _url_passwords(text: str) -> Iterator[Span]:
 def _assignments(text: str) -> Iterator[Span]:
     # Rule 4.
     if "=" not in text and ":" not in text:
+        return
+    lowered = text.lower()
+    if not any(mark in lowered for mark in _NAME_MARKS):
         return
     reader = ValueReader(text)
     position = 0

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -216,6 +218,16 @@ def test_a_secret_that_slipped_into_a_packet_is_not_shown_to_a_model() -> None:
     )
     assert model.requests[0].user_text == "my password: [redacted:password]"
     assert KEY not in model.requests[0].system_text
+
+
+def test_every_example_of_the_page_on_models_is_accepted() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "models.md").read_text()
+    examples = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert [list(read_models(_section(text)).tiers) for text in examples] == [
+        [ModelTier.FAST],
+        [ModelTier.CAPABLE],
+        [ModelTier.CAPABLE],
+    ]
 
 
 def test_a_section_from_a_file_reaches_a_real_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from actum.adapters.models import embedded, weights
 from actum.adapters.models.embedded import Embedded, is_present
+from actum.adapters.models.engine import Engine, EngineReply
 from actum.adapters.models.weights import digest_weights, find_weights
 from actum.model.canonical import digest_bytes
 from actum.model.message import ExecutionMode
@@ -133,6 +135,36 @@ def test_another_process_says_nothing_of_its_own_and_a_forked_child_is_told(mode
         check=False,
     )
     assert (ran.stdout, ran.stderr, ran.returncode) == ("ModelAnswer 0\n[]\n", "", 0)
+
+
+@pytest.mark.parametrize(
+    "events, detail",
+    [
+        ([{"choices": [{"delta": {"content": "{}"}, "finish_reason": "length"}]}], "token_limit"),
+        ([{"choices": [{"delta": {"content": "{}"}, "finish_reason": "odd"}]}], "finish_reason_unknown"),
+        ([{"choices": [{"delta": {"content": "{}"}, "finish_reason": None}]}], "finish_reason_unknown"),
+        ([{"error": {"type": "exceed_context_size_error"}}], "prompt_over_context"),
+        ([{"error": {"code": 500}}], "runtime_error"),
+        ([], "finish_reason_unknown"),
+    ],
+)
+def test_r33_r34_a_reply_that_did_not_end_well_does_not_decide(events: list[Any], detail: str) -> None:
+    class Speaking:
+        def ask(self, body: object, *, ends_at: float) -> EngineReply:
+            del body, ends_at
+            reply = EngineReply()
+            for event in [*events, {"usage": {"prompt_tokens": 3, "completion_tokens": 2}}]:
+                reply.take(event)
+            return reply
+
+    outcome = embedded._ask(
+        cast(Engine, Speaking()),
+        request_of(json_schema={"type": "object"}),
+        ends_at=0.0,
+        origin=embedded._origin("m"),
+    )
+    assert isinstance(outcome, ModelFault)
+    assert (outcome.detail, outcome.output_tokens) == (detail, 2)
 
 
 def test_absent_weights_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
