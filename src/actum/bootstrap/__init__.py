@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
-from actum.bootstrap.kernel import AsyncKernel, Kernel
+from actum.bootstrap.awaiting import AsyncKernel
+from actum.bootstrap.kernel import Kernel
 
 __all__ = ["AsyncKernel", "Kernel"]

@@ -19,30 +19,27 @@ Nothing here decides anything; each method is one use case of `actum.service`.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-import msgspec
-
 from actum.bootstrap import registering
+from actum.bootstrap.action import Action
 from actum.bootstrap.opening import Opened
 from actum.bootstrap.place import Place, find_place
 from actum.bootstrap.rules import AGENT_WORK
-from actum.capabilities.functions import Expect, FunctionAction, info_of
-from actum.kernel.recovery import Reconciliation
+from actum.bootstrap.running import HeldLease
+from actum.bootstrap.turn import Turn
+from actum.capabilities.functions import FunctionAction, info_of
 from actum.model import foreign
 from actum.model.activity import Activity, ActivityFilter
 from actum.model.effect import Claims, EffectClass, Externality, PrivilegeLevel, Reversibility
-from actum.model.errors import EnvironmentFault, UsageError
+from actum.model.errors import UsageError
 from actum.model.message import Message, Provenance, Role
-from actum.model.question import Question, QuestionReason, QuestionState
-from actum.model.receipt import Receipt
+from actum.model.question import Question
 from actum.model.work import Submission
 from actum.ports.capability import Capability
-from actum.ports.store import Tx
 from actum.service import adopt as adopting
 from actum.service import answer as answering
 from actum.service import export as exporting
@@ -50,13 +47,9 @@ from actum.service import runner, settle, show
 from actum.service import say as saying
 from actum.service.answer import Person
 from actum.service.line import Line
-from actum.service.recover import reconcile
-from actum.service.standing import newest
 from actum.service.submit import Accepted, submit_many
-from actum.service.view import unknown
 
 T = TypeVar("T")
-HEARTBEAT_S = 5.0
 
 
 class Kernel:
@@ -64,12 +57,9 @@ class Kernel:
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
-        self._epoch: int | None = None
-        self._reconciled: Reconciliation | None = None
-        self._beat: threading.Thread | None = None
-        self._stop = threading.Event()
+        self._runner = HeldLease(opened)
         self._running = threading.Lock()
-        self._lost = False
+        self._closed = False
 
     @classmethod
     def open(
@@ -190,7 +180,7 @@ class Kernel:
             attachments=None if attachments is None else dict(attachments),
         )
         accepted = self.submit_many([submission], principal=principal)[0]
-        return Turn(self, accepted.turn_id)
+        return Turn(self.line, accepted.turn_id)
 
     def submit_many(
         self, submissions: Sequence[Submission], *, principal: str | None = None
@@ -220,36 +210,10 @@ class Kernel:
         was copied or restored and not adopted yet.
         """
         with self._running:
-            first = self._epoch is None or self._lost
-            reconciled = self._ensure_runner()
-            ran = runner.run_until_idle(self.line, reconciled=reconciled, first=first, look=look)
+            start = self._runner.ensure()
+            ran = runner.run_until_idle(self.line, reconciled=start.reconciled, first=start.first, look=look)
             self.write_checkpoint()
             return ran
-
-    def _ensure_runner(self) -> Reconciliation:
-        if self._opened.moved:
-            raise EnvironmentFault(
-                "store_moved",
-                failed="this store was copied or restored, or its host changed",
-                state="Nothing was dispatched; what was open here may have happened elsewhere",
-                next_step="Run `actum adopt`: open effects will then need checking, and unused grants are void",
-            )
-        if self._epoch is None or self._lost:
-            self._epoch = runner.take_lease(self.line, self._opened.name)
-            self._lost = False
-            self._reconciled = reconcile(self.line)
-            if self._beat is None:
-                self._beat = threading.Thread(target=self._heartbeat, name="actum-heartbeat", daemon=True)
-                self._beat.start()
-        assert self._reconciled is not None
-        return self._reconciled
-
-    def _heartbeat(self) -> None:
-        while not self._stop.wait(HEARTBEAT_S):
-            try:
-                self._lost = not runner.renew(self.line, epoch=self._epoch or 0)
-            except Exception:  # A beat that fails is a lease that runs out; the next one may succeed.
-                continue
 
     # -- people ----------------------------------------------------------------------------------------------
 
@@ -302,7 +266,7 @@ class Kernel:
             self.line, question_id, choice=choice, person=self._who(by, None), reason=reason,
             writes=None if writes is None else {name: foreign.from_plain(value) for name, value in writes.items()},
         )  # fmt: skip
-        return Turn(self, turn_id)
+        return Turn(self.line, turn_id)
 
     def settle(
         self, outbox_id: str, word: str | None = None, *, by: str | Person | None = None
@@ -340,7 +304,7 @@ class Kernel:
 
     def turn(self, turn_id: str) -> Turn:
         """Return a handle on a turn."""
-        return Turn(self, turn_id)
+        return Turn(self.line, turn_id)
 
     def activity(
         self, view: ActivityFilter | str = ActivityFilter.ALL, *, limit: int = 200
@@ -381,14 +345,11 @@ class Kernel:
 
     def close(self) -> None:
         """Give the lease and the store back. Closing twice is harmless."""
-        if self._stop.is_set():
+        if self._closed:
             return
-        self._stop.set()
-        if self._beat is not None:
-            self._beat.join()
+        self._closed = True
         try:
-            if self._epoch is not None and not self._lost:
-                runner.release(self.line, epoch=self._epoch)
+            self._runner.close()
         finally:
             self._opened.close()
 
@@ -397,82 +358,6 @@ class Kernel:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class Action:
-    """What ``@kernel.action`` leaves in place of a function: calling it proposes, ``verifier`` completes it."""
-
-    def __init__(self, function: FunctionAction) -> None:
-        self._function = function
-        self.__doc__ = function.__doc__
-        self.__name__ = function.__name__
-
-    def verifier(self, *, expect: Expect) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Make the decorated function the verifier; ``expect`` is the value it must see."""
-        return lambda function: self._function.verifier_function(function, expect=expect)
-
-    def __call__(self, *args: object, **kwargs: object) -> Turn:
-        """Propose the action and return its turn."""
-        return self._function(*args, **kwargs)
-
-    def actum_verifiers(self, config: dict[str, object]) -> dict[str, Any]:
-        """Return the verifier, for the verifier process."""
-        return dict(self._function.actum_verifiers(config))
-
-
-class Turn:
-    """A handle on one turn; everything is read from the store when asked."""
-
-    def __init__(self, kernel: Kernel, turn_id: str) -> None:
-        self._kernel = kernel
-        self.turn_id = turn_id
-
-    def activity(self) -> Activity:
-        """Return where the turn stands."""
-        found = self._read(lambda tx: tx.activity(self.turn_id))
-        if found is None:
-            raise unknown("turn", self.turn_id)
-        return found
-
-    @property
-    def state(self) -> str:
-        """The state of the turn now."""
-        return self.activity().state.value
-
-    def questions(self, reason: QuestionReason | str | None = None) -> list[Question]:
-        """Return the open questions of the turn."""
-        wanted = None if reason is None else QuestionReason(reason)
-        found = self._read(lambda tx: tx.questions(self.turn_id))
-        return [q for q in found if q.state is QuestionState.OPEN and wanted in (None, q.reason)]
-
-    def question_ids(self) -> list[str]:
-        """Return the ids of the open confirms of the turn."""
-        return [question.question_id for question in self.questions(QuestionReason.CONFIRM)]
-
-    def receipts(self) -> list[Receipt]:
-        """Return all receipts of the turn, oldest first."""
-        rows = self._read(lambda tx: tx.receipts(self.turn_id))
-        return [msgspec.json.decode(row.body, type=Receipt) for row in rows]
-
-    def receipt(self) -> Receipt | None:
-        """Return the newest receipt of the turn's last effect, or of the effect it repeated; None if there is none."""
-        ends = newest(self._read(lambda tx: tx.receipts(self.turn_id)))
-        if not ends:
-            ends = self._read(lambda tx: _first_receipts(tx, self.turn_id))
-        return msgspec.json.decode(ends[-1].body, type=Receipt) if ends else None
-
-    def _read(self, work: Callable[[Tx], T]) -> T:
-        return self._kernel.line.store.read(work)
-
-    def __repr__(self) -> str:
-        return f"Turn({self.turn_id!r})"
-
-
-def _first_receipts(tx: Tx, turn_id: str) -> list[Any]:
-    for proposal in tx.proposals(turn_id):
-        if proposal.refusal is not None and proposal.refusal.startswith("duplicate_of:"):
-            return newest(tx.receipts_of_row(proposal.refusal.removeprefix("duplicate_of:")))
-    return []
 
 
 def _ids(given: str | Sequence[str]) -> list[str]:
@@ -492,53 +377,3 @@ class _Registrar(Kernel):
         if name in ("action", "register", "propose", "__class__"):
             return super().__getattribute__(name)
         raise RuntimeError(f"the verifier process has no kernel: {name} does nothing here")
-
-
-class AsyncKernel:
-    """The same kernel for code that awaits: each method runs in a thread."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.sync = kernel
-
-    @classmethod
-    async def open(cls, path: str | Path | None = None, **options: Any) -> AsyncKernel:
-        """Open a store; see ``Kernel.open``."""
-        return cls(await asyncio.to_thread(Kernel.open, path, **options))
-
-    async def submit(self, work_type: str, subject: Mapping[str, object], **options: Any) -> Turn:
-        """See ``Kernel.submit``."""
-        return await asyncio.to_thread(self.sync.submit, work_type, subject, **options)
-
-    async def propose(self, capability: str, arguments: Mapping[str, object], **options: Any) -> Turn:
-        """See ``Kernel.propose``."""
-        return await asyncio.to_thread(self.sync.propose, capability, arguments, **options)
-
-    async def run(self, **options: Any) -> runner.Ran:
-        """See ``Kernel.run``."""
-        return await asyncio.to_thread(self.sync.run, **options)
-
-    async def inbox(self, **options: Any) -> list[Question]:
-        """See ``Kernel.inbox``."""
-        return await asyncio.to_thread(self.sync.inbox, **options)
-
-    async def confirm(self, question_ids: str | Sequence[str], **options: Any) -> list[str]:
-        """See ``Kernel.confirm``."""
-        return await asyncio.to_thread(self.sync.confirm, question_ids, **options)
-
-    async def settle(self, outbox_id: str, word: str | None = None, **options: Any) -> settle.Settled:
-        """See ``Kernel.settle``."""
-        return await asyncio.to_thread(self.sync.settle, outbox_id, word, **options)
-
-    async def say(self, turn_id: str, text: str, **options: Any) -> Message:
-        """See ``Kernel.say``."""
-        return await asyncio.to_thread(self.sync.say, turn_id, text, **options)
-
-    async def close(self) -> None:
-        """See ``Kernel.close``."""
-        await asyncio.to_thread(self.sync.close)
-
-    async def __aenter__(self) -> AsyncKernel:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A runner's lease is held by a beat of its own, so that a long action does not lose it.
+
+Rules
+1. A store that was copied or restored is not run before it was adopted.
+2. The first start, and every start after the lease was lost, reconciles before anything is claimed.
+3. The beat runs in a thread of its own; a beat that comes too late has lost the lease, and the next start says so.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import msgspec
+
+from actum.bootstrap.opening import Opened
+from actum.kernel.recovery import Reconciliation
+from actum.model.errors import EnvironmentFault, InvariantViolation
+from actum.service import runner
+from actum.service.recover import reconcile
+
+HEARTBEAT_S = 5.0
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """What a start found: whether it is the first one under this lease, and what was reconciled at that."""
+
+    first: bool
+    reconciled: Reconciliation
+
+
+class HeldLease:
+    """The runner's lease of one kernel: taken at the first run, held until it is closed."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._epoch: int | None = None
+        self._reconciled: Reconciliation | None = None
+        self._beat: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._lost = False
+
+    def ensure(self) -> Start:
+        """Take the lease where it is not held; EnvironmentFault ``store_moved`` or ``runner_elsewhere``."""
+        # Rule 1
+        if self._opened.moved:
+            raise EnvironmentFault(
+                "store_moved",
+                failed="this store was copied or restored, or its host changed",
+                state="Nothing was dispatched; what was open here may have happened elsewhere",
+                next_step="Run `actum adopt`: open effects will then need checking, and unused grants are void",
+            )
+        first = self._epoch is None or self._lost
+        if first:
+            # Rule 2
+            self._epoch = runner.take_lease(self._opened.line, self._opened.name)
+            self._lost = False
+            self._reconciled = reconcile(self._opened.line)
+            self._start_beat()
+        if self._reconciled is None:
+            raise InvariantViolation("a held lease was reconciled")
+        return Start(first=first, reconciled=self._reconciled)
+
+    def _start_beat(self) -> None:
+        if self._beat is None:
+            self._beat = threading.Thread(target=self._keep, name="actum-heartbeat", daemon=True)
+            self._beat.start()
+
+    def _keep(self) -> None:
+        # Rule 3
+        while not self._stop.wait(HEARTBEAT_S):
+            try:
+                self._lost = not runner.renew(self._opened.line, epoch=self._epoch or 0)
+            except Exception:  # A beat that fails is a lease that runs out; the next one may succeed.
+                continue
+
+    def close(self) -> None:
+        """Stop the beat and give the lease back."""
+        self._stop.set()
+        if self._beat is not None:
+            self._beat.join()
+        if self._epoch is not None and not self._lost:
+            runner.release(self._opened.line, epoch=self._epoch)
