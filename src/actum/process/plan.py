@@ -89,6 +89,15 @@ class Lowering:
         self.flaws.append(Flaw(self._ast.offsets.get(at.id, 0), code, message))
         return Lit(type=FieldType.BOOL, text="false")
 
+    def _refuse_deepest(self, at: Expr, operands: tuple[Expr, ...], depth: int, message: str) -> Node:
+        # The cause usually stands in an operand; its place helps the author more than the operator's.
+        before = len(self.flaws)
+        for operand in operands:
+            self._node(operand, depth + 1)
+        if len(self.flaws) == before:
+            return self._refuse(at, "outside_profile", message)
+        return Lit(type=FieldType.BOOL, text="false")
+
     def _node(self, expr: Expr, depth: int) -> Node:
         self._nodes += 1
         if depth > DEPTH_MAX or self._nodes > NODES_MAX:  # Rule 4
@@ -140,12 +149,12 @@ class Lowering:
         op = ops.pop() if len(ops) == 1 else None
         if op is None:  # Rule 1
             shown = expr.name.strip("_").replace("_", " ") or expr.name
-            return self._refuse(
-                expr, "outside_profile", f"`{shown}` on these types is not in the replayable profile"
+            return self._refuse_deepest(
+                expr, operands, depth, f"`{shown}` on these types is not in the replayable profile"
             )
         if op in _EQUALITIES and any(self._ast.types.get(arg.id) not in _SCALARS for arg in operands):
-            return self._refuse(  # Rule 2
-                expr, "outside_profile", "equality compares texts, integers or booleans only"
+            return self._refuse_deepest(  # Rule 2
+                expr, operands, depth, "equality compares texts, integers or booleans only"
             )
         if op is Op.MATCHES:
             return self._matches(expr, operands, depth)

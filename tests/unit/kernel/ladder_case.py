@@ -36,7 +36,10 @@ fields:
   amount: {type: int, class: money_legal}
   label: string
 actions:
-  notify: {capability: mail.send, class: action, arguments: {to: {field: sender}, subject: {cel: '"Re: " + text'}}}
+  notify:
+    capability: mail.send
+    class: action
+    arguments: {to: {field: sender}, subject: {cel: '"Re: " + text'}}
   note: {capability: files.write, arguments: {path: /n.txt, body: {field: label}}}
   pay: {capability: bank.pay, class: money_legal, arguments: {amount: {pointer: /amount}}}
 skills:
@@ -44,8 +47,12 @@ skills:
     actions: [note]
     rules:
       - {id: spam, when: 'text.matches("^WIN .*!$")', then: {set: {label: spam}}}
-      - {id: internal, when: 'sender.endsWith("@desk.example")', then: {set: {label: internal}, stage: [note]}}
-      - {id: reopened, when: 'ctx.status == "reopened" && ctx.work_type == "ticket"', then: {set: {label: again}}}
+      - id: internal
+        when: sender.endsWith("@desk.example")
+        then: {set: {label: internal}, stage: [note]}
+      - id: reopened
+        when: ctx.status == "reopened" && ctx.work_type == "ticket"
+        then: {set: {label: again}}
       - {id: stale, when: 'ctx.now_ms - sent > 1000', then: {set: {label: stale}}}
   read: {actions: [notify, note, pay]}
   price: {rules: [{id: free, when: 'kind == "gift"', then: {set: {amount: 0}}}]}
@@ -61,7 +68,10 @@ steps:
   - {id: sort, kind: plumbing, skill: sort, fields: [owner]}
   - {id: route, kind: plumbing}
   - {id: strict, kind: plumbing, fields: [owner], residual: fail}
-  - {id: enrich, kind: reasoning, skill: read, contract: {tier: fast, max_tokens: 100, output: [label, count]}}
+  - id: enrich
+    kind: reasoning
+    skill: read
+    contract: {tier: fast, max_tokens: 100, output: [label, count]}
   - {id: quote, kind: reasoning, skill: read, contract: {tier: capable, output: [amount]}}
   - {id: price, kind: plumbing, skill: price, residual: fail}
   - {id: bill, kind: plumbing, skill: bill, fields: [owner]}

@@ -56,8 +56,8 @@ def test_r11_r55_r56_a_judgment_is_won_by_a_named_person() -> None:
     assert found.decision.judgment.person == "ann"
     with pytest.raises(InvariantViolation):
         msgspec.structs.replace(found.decision, judgment=None)
+    nobody = msgspec.structs.replace(found.decision.judgment, person=" ")
     with pytest.raises(InvariantViolation):
-        nobody = msgspec.structs.replace(found.decision.judgment, person=" ")
         msgspec.structs.replace(found.decision, judgment=nobody)
 
 
