@@ -354,7 +354,7 @@ def main() -> int:
     parser.add_argument("--only", metavar="AREA|ID", help="one file of tests/mutants, or one requirement id")
     parser.add_argument("--root", type=Path, default=ROOT, help="the tree to copy (default: this one)")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS")
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS")
     options = parser.parse_args()
     start = time.monotonic()
     root: Path = options.root.resolve()

@@ -6,8 +6,13 @@ that the command line can start without them.
 """
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from actum.bootstrap import AsyncKernel, Kernel
 
 __version__ = "0.1.0"
+__all__ = ["AsyncKernel", "Kernel", "__version__"]
 
 _LAZY = {"Kernel": "actum.bootstrap", "AsyncKernel": "actum.bootstrap"}
 
