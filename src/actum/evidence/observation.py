@@ -6,7 +6,8 @@ Rules
 2. A stored grade that the looks do not bear out contradicts the record, unless the difference comes from the
    trust file: a verifier's key that is not pinned here, or no longer valid, leaves it not established.
 3. The newest receipt of a chain of settlements counts; an execution has one receipt.
-4. A look counts for its effect only; whose it is stands in the trust file.
+4. A look counts for its effect only, and neither the actor nor whoever signed the receipt can be its looker:
+   a kernel that names somebody else as the actor must not look for itself.
 
 That a verifier saw it does not say that it saw everything.
 """
@@ -87,7 +88,7 @@ class Observation:
         self._newest[_short(payload_digest)] = ("withheld", False)
         self._shown = False
 
-    def receipt(self, receipt: PublishedReceipt, *, payload_digest: str, line: int) -> None:
+    def receipt(self, receipt: PublishedReceipt, *, payload_digest: str, signed_by: str, line: int) -> None:
         """Grade one receipt and compare."""
         if receipt.finished_at_ms < receipt.started_at_ms:
             self._contradict("receipt_times", line, "it finished before it started")
@@ -96,7 +97,7 @@ class Observation:
         if execution in self._executions:
             self._contradict("receipt_twice", line, "its execution has a receipt already")
         self._executions.add(execution)
-        own = regrade(receipt, trust=self._trust)
+        own = regrade(receipt, signed_by=signed_by, trust=self._trust)
         # Rule 2
         if not own.agrees and not own.by_trust:
             self._contradict("grade_differs", line, f"its looks leave {_pair(own.pair)}, it says otherwise")
@@ -145,18 +146,22 @@ class Observation:
         return Finding(aspect=Aspect.OBSERVED, state=state, sentence="; ".join(parts), by=few(self._seen_by))
 
 
-def regrade(receipt: PublishedReceipt, *, trust: Trust) -> _Regraded:
-    """Return the grade that the receipt's looks leave of its claim under `trust`."""
+def regrade(receipt: PublishedReceipt, *, signed_by: str, trust: Trust) -> _Regraded:
+    """Return the grade that the looks leave of a receipt's claim; `signed_by` is the keyid of its signer."""
     # Rule 1
     result = _Regraded()
+    actors = [Actor(id=receipt.actor.id, keyid=receipt.actor.keyid)]
+    # Rule 4
+    if signed_by != receipt.actor.keyid:
+        actors.append(Actor(keyid=signed_by))
     if not receipt.objects:
-        graded = _grade_one(receipt, receipt=receipt, trust=trust, result=result)
+        graded = _grade_one(receipt, receipt=receipt, actors=actors, trust=trust, result=result)
         result.compare(receipt.graded, graded)
         result.pair, status = graded.pair, graded.status
     else:
         pairs: list[GradePair] = []
         for each in receipt.objects:
-            graded = _grade_one(each, receipt=receipt, trust=trust, result=result)
+            graded = _grade_one(each, receipt=receipt, actors=actors, trust=trust, result=result)
             result.compare(each.graded, graded)
             pairs.append(graded.pair)
         batch = grade_batch(pairs)
@@ -167,15 +172,20 @@ def regrade(receipt: PublishedReceipt, *, trust: Trust) -> _Regraded:
 
 
 def _grade_one(
-    graded: PublishedReceipt | PublishedObject, *, receipt: PublishedReceipt, trust: Trust, result: _Regraded
+    graded: PublishedReceipt | PublishedObject,
+    *,
+    receipt: PublishedReceipt,
+    actors: Sequence[Actor],
+    trust: Trust,
+    result: _Regraded,
 ) -> Graded:
-    actor = Actor(id=receipt.actor.id, keyid=receipt.actor.keyid)
     judged: list[JudgedLook] = []
     for look in _wire(graded.looks):
-        # Rule 4
-        refused = accept_look(
-            look, effect_digest=receipt.effect_digest, expected=graded.expected, actor=actor, trust=trust
-        )
+        refused: ReasonCode | None = None
+        for actor in actors:
+            refused = refused or accept_look(
+                look, effect_digest=receipt.effect_digest, expected=graded.expected, actor=actor, trust=trust
+            )
         if refused is None and look.verifier is not None:
             result.seen_by.add(f"{look.verifier.id}@{look.verifier.version} ({look.keyid})")
         outcome = look.outcome or LookOutcome.UNCLEAR

@@ -229,7 +229,7 @@ class _Reading:
             self._completeness.stated(receipt.finished_at_ms)
         self._signers.judge(key, roles=RECEIPT_ROLES, at_ms=receipt.finished_at_ms, line=line)
         self._permission.receipt(receipt, line=line)
-        self._observation.receipt(receipt, payload_digest=digest, line=line)
+        self._observation.receipt(receipt, payload_digest=digest, signed_by=key.keyid, line=line)
 
     def _latest_ms(self) -> int:
         stated = None if self._completeness is None else self._completeness.newest_ms

@@ -95,6 +95,7 @@ def one_receipt() -> Ledger:
     return ledger
 
 
+@pytest.mark.slow
 def test_o98_no_flipped_bit_of_any_byte_verifies() -> None:
     data = one_receipt().bundle()
     for place in range(len(data) * 8):
@@ -106,6 +107,7 @@ def test_o98_no_flipped_bit_of_any_byte_verifies() -> None:
         )
 
 
+@pytest.mark.slow
 def test_o98_no_flipped_bit_verifies_for_a_reader_without_keys_either() -> None:
     data = samples.small_ledger().bundle(witnessed_at_s=START_MS // 1000)
     for index in range(len(data)):
@@ -595,6 +597,16 @@ def test_a_verifier_this_reader_does_not_trust_leaves_the_grade_not_established(
     assert verdict.problem_count == 0
     assert verdict.finding(Aspect.OBSERVED).state is NOT_ESTABLISHED
     assert verdict.statuses == {"unknown_outcome": 1}
+
+
+def test_a_kernel_that_names_somebody_else_as_the_actor_cannot_look_for_itself() -> None:
+    both = (KeyRole.KERNEL, KeyRole.VERIFIER)
+    trust = samples.trust(kernel=samples.trusted("kernel", roles=both))
+    other = {"actor": {"id": "somebody", "keyid": samples.signer_named("somebody").keyid}}
+    assert codes(judge(only(**other), trust=trust)) == []
+    own = judge(only(looks=[samples.look(1, signer=KERNEL)], **other), trust=trust)
+    assert codes(own) == ["grade_differs"]
+    assert own.statuses == {"unknown_outcome": 1}
 
 
 def test_only_the_newest_receipt_of_a_chain_counts() -> None:
