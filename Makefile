@@ -40,7 +40,7 @@ types: $(STAMP)
 	@.venv/bin/pyright
 
 imports: $(STAMP)
-	@.venv/bin/lint-imports
+	@.venv/bin/lint-imports --no-cache
 
 tidy: $(STAMP)
 	@$(PY) -m pytest tests/invariants/test_tidy.py tests/invariants/test_words.py \

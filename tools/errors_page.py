@@ -60,6 +60,7 @@ class Sources:
         # Kept apart by module: two modules may both have a constant or a helper of the same name.
         self.constants: dict[tuple[str, str], list[str]] = {}
         self.members: dict[str, str] = {}
+        self.fixed: dict[str, str] = {}
         self.branch_of = {name: name for name in BRANCHES}
         for module, tree in self.trees.items():
             self._read_names(module, tree)
@@ -70,6 +71,7 @@ class Sources:
                 for base in (_name(base) for base in node.bases):
                     if base in self.branch_of:
                         self.branch_of[node.name] = self.branch_of[base]
+                        self.fixed |= _fixed_code(node)
             for owner, target, values in _assignments(node):
                 if owner:
                     self.members[f"{owner}.{target}"] = values[0]
@@ -149,6 +151,14 @@ def _assignments(node: ast.stmt) -> Iterator[tuple[str, str, list[str]]]:
             continue
         if _strings(item.value):
             yield owner, target, _strings(item.value)
+
+
+def _fixed_code(node: ast.ClassDef) -> dict[str, str]:
+    """{class: code} where the class hands one constant code to its base, whatever it is made from."""
+    for call in (inner for inner in ast.walk(node) if isinstance(inner, ast.Call)):
+        if ast.unparse(call.func) == "super().__init__" and call.args and _strings(call.args[0]):
+            return {node.name: _strings(call.args[0])[0]}
+    return {}
 
 
 def _code_argument(call: ast.Call) -> ast.expr | None:
@@ -231,9 +241,10 @@ def scan(root: Path) -> tuple[dict[tuple[str, str], Code], list[str]]:
             argument = _code_argument(call) if branch else None
             if branch is None or argument is None or name == "from_refused":
                 continue
-            if _handed_on(argument, functions):
+            if name not in sources.fixed and _handed_on(argument, functions):
                 continue
-            values = sources.values(module, argument, local=_locals(functions))
+            fixed = sources.fixed.get(name)
+            values = [fixed] if fixed else sources.values(module, argument, local=_locals(functions))
             if values is None:
                 unread.append(f"{module}:{call.lineno}: {ast.unparse(argument)}")
                 continue

@@ -93,8 +93,8 @@ class Report:
 
 def shorten(text: str) -> str:
     """Return at most `SHOWN_MAX` characters of foreign text, printable on one line."""
-    safe = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
-    return safe if len(safe) <= SHOWN_MAX else safe[: SHOWN_MAX - 1] + "…"
+    shown = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
+    return shown if len(shown) <= SHOWN_MAX else shown[: SHOWN_MAX - 1] + "…"
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

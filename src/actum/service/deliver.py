@@ -140,8 +140,8 @@ def _mark(line: Line, jobs: Sequence[Job]) -> None:
         return [_mark_one(line, tx, job) for job in ready]
 
     marked = commit(line, "dispatch", work)
-    for job, done in zip(ready, marked, strict=True):
-        if not done:
+    for job, was_marked in zip(ready, marked, strict=True):
+        if not was_marked:
             job.execution = None  # The claim is no longer ours: somebody else has the row.
 
 

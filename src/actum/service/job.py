@@ -16,18 +16,18 @@ from actum.model.grant import GrantRow
 from actum.model.look import SeenLook
 from actum.model.proposal import ProposalState
 from actum.ports.capability import Capability
-from actum.ports.executor import EffectView, ExecutorReport, Held
+from actum.ports.effect_view import EffectView
+from actum.ports.execution import ExecutorReport, Held
 from actum.ports.store import Tx
 from actum.ports.verifier import LookRequest, Phase
 from actum.service.line import Line
 from actum.service.receipts import Sealing
 
 
-class Job(msgspec.Struct, kw_only=True):
-    """One claimed row on its way, with everything that was loaded for it."""
+class Backing(msgspec.Struct, kw_only=True):
+    """What a row stands on. It can be loaded where the row's capability is not registered in this process."""
 
     row: OutboxRow
-    capability: Capability
     effect: Effect
     arguments: dict[str, Any]
     context: dict[str, Any]
@@ -39,6 +39,12 @@ class Job(msgspec.Struct, kw_only=True):
     on_behalf_of: str | None
     content_model_id: str | None
     route: str
+
+
+class Job(Backing, kw_only=True):
+    """One claimed row on its way, with everything that was loaded for it."""
+
+    capability: Capability
     execution: Execution | None = None
     held: Held | None = None
     before: SeenLook | None = None
@@ -58,11 +64,19 @@ class Job(msgspec.Struct, kw_only=True):
 
 
 def load_job(line: Line, tx: Tx, row: OutboxRow) -> Job:
-    """Load what a row stands on, as it is stored now."""
+    """Load a claimed row with its capability."""
     found = line.registry.find(row.capability)
+    if isinstance(found, Refused):
+        raise InvariantViolation("a claimed row has a known capability", row=row.outbox_id)
+    backing = load_backing(tx, row)
+    return Job(capability=found, **{name: getattr(backing, name) for name in Backing.__struct_fields__})
+
+
+def load_backing(tx: Tx, row: OutboxRow) -> Backing:
+    """Load what a row stands on, as it is stored now."""
     stored = tx.effect(row.effect_digest or "")
-    if isinstance(found, Refused) or stored is None:
-        raise InvariantViolation("a claimed row has a known capability and an effect", row=row.outbox_id)
+    if stored is None:
+        raise InvariantViolation("an effect row has an effect", row=row.outbox_id)
     proposal = tx.proposal(stored.proposed_action_id)
     turn = tx.turn(row.turn_id)
     item = tx.work_item(turn.work_item_id) if turn is not None else None
@@ -70,9 +84,8 @@ def load_job(line: Line, tx: Tx, row: OutboxRow) -> Job:
         raise InvariantViolation("an effect has a proposal, a turn and an item", row=row.outbox_id)
     qualification = tx.qualification(stored.effect_digest)
     decision = tx.decision(proposal.decision_digest)
-    return Job(
+    return Backing(
         row=row,
-        capability=found,
         effect=Effect(effect_digest=stored.effect_digest, salt=stored.salt, descriptor=stored.descriptor),
         arguments=foreign.to_plain(foreign.decode_foreign(stored.arguments)),
         context=foreign.to_plain(foreign.decode_foreign(stored.context)),

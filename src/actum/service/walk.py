@@ -89,11 +89,11 @@ def take_decision(line: Line, view: TurnView, walked: Walked, *, step: Step, dec
     view.decided.add(step.id)
     if staged:
         return True
-    _done(view, step)
+    _close_step(view, step)
     return False
 
 
-def _done(view: TurnView, step: Step) -> None:
+def _close_step(view: TurnView, step: Step) -> None:
     view.visits[step.id] = VisitRow(
         step_id=step.id, position=len(view.visits), state=StepState.DONE, writes=None
     )

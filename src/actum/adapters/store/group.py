@@ -29,11 +29,11 @@ GROUP_MAX = 256
 class _Waiting:
     """One write that waits for a commit."""
 
-    __slots__ = ("work", "done", "result", "error")
+    __slots__ = ("work", "answered", "result", "error")
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self.work = work
-        self.done = False
+        self.answered = False
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -82,9 +82,9 @@ class GroupCommit(ABC, Generic[X]):
         try:
             with self._queue_lock:
                 self._queue.append(mine)
-            while not mine.done:
+            while not mine.answered:
                 with self._writing:  # Rule 1
-                    if not mine.done:
+                    if not mine.answered:
                         self._commit(self._next_group(mine), leader=mine)
         except BaseException:
             # Whoever is interrupted while waiting takes the write back, unless it is being made.
@@ -144,7 +144,7 @@ class GroupCommit(ABC, Generic[X]):
         finally:
             self._writer_thread = 0
             for waiting in group:
-                waiting.done = True
+                waiting.answered = True
 
     @staticmethod
     def _work(tx: X, waiting: _Waiting) -> None:
