@@ -22,7 +22,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 from actum.bootstrap import registering
 from actum.bootstrap.action import Action
@@ -49,7 +49,7 @@ from actum.service.answer import Person
 from actum.service.line import Line
 from actum.service.submit import Accepted, submit_many
 
-T = TypeVar("T")
+CHECKPOINT_MS = 1_000
 
 
 class Kernel:
@@ -60,6 +60,7 @@ class Kernel:
         self._runner = HeldLease(opened)
         self._running = threading.Lock()
         self._closed = False
+        self._checkpointed_ms: int | None = None
 
     @classmethod
     def open(
@@ -212,7 +213,7 @@ class Kernel:
         with self._running:
             start = self._runner.ensure()
             ran = runner.run_until_idle(self.line, reconciled=start.reconciled, first=start.first, look=look)
-            self.write_checkpoint()
+            self._checkpoint_now_and_then()
             return ran
 
     # -- people ----------------------------------------------------------------------------------------------
@@ -328,6 +329,13 @@ class Kernel:
         """Write the signed checkpoint of the log beside the store, where it differs from the last one."""
         exporting.write_checkpoint(self.line, self.place.checkpoint)
 
+    def _checkpoint_now_and_then(self) -> None:
+        # A checkpoint for every effect would cost as much as a commit; the last one is written at close.
+        now = self.line.clock.monotonic_ms()
+        if self._checkpointed_ms is None or now - self._checkpointed_ms >= CHECKPOINT_MS:
+            self._checkpointed_ms = now
+            self.write_checkpoint()
+
     def check_log(self) -> list[str]:
         """Return what is wrong between the log and the last checkpoint beside it."""
         return exporting.check_log(self.line, self.place.checkpoint)
@@ -349,6 +357,8 @@ class Kernel:
             return
         self._closed = True
         try:
+            if self._checkpointed_ms is not None:
+                self.write_checkpoint()
             self._runner.close()
         finally:
             self._opened.close()

@@ -133,7 +133,7 @@ class Opened:
         return read_models(section)
 
     def _looker(self) -> Looker:
-        apart = ChildLooker(self._setup, module=CHILD)
+        apart = ChildLooker(self._setup, modules=self._verifier_modules, module=CHILD)
         local = InProcessLooker(
             _Local(self.registry), signer=self.place.keys.load(VERIFIER), clock=self.clock
         )
@@ -143,17 +143,20 @@ class Opened:
         found = self.registry.find(capability)
         return not isinstance(found, Refused) and found.info.verifier_ref is None
 
-    def _setup(self) -> Setup:
+    def _verifier_modules(self) -> dict[str, dict[str, object]]:
         modules = dict(self.modules)
         for info in self.registry.infos():
             if info.verifier_ref is not None:
                 modules.setdefault(info.verifier_ref, {})
+        return modules
+
+    def _setup(self) -> Setup:
         main = getattr(sys.modules.get("__main__"), "__file__", None)
         return Setup(
             seed=seed_of(self.place, VERIFIER),
             store_url=self.store.url,
             tenant=self.store.tenant,
-            modules=modules,
+            modules=self._verifier_modules(),
             main_path=None if main is None else os.path.abspath(main),
         )
 

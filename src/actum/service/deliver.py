@@ -6,9 +6,12 @@ Rules
 2. In the handler everything is checked again, and the resource is opened and held.
 3. The dispatched mark and the use of the grant commit before the executor is called.
 4. The executor acts once, through the held handle. Whatever it raises is recorded as its word.
-5. The verifier looks; within the consistency window it looks again until it can tell.
+5. The verifier looks; within the consistency window it looks again until it can tell. A verifier that is gone has
+   seen nothing: before the dispatch the row waits, after it the row is sealed without a look.
 6. Look, receipt, leaf, activity and row commit together; a stale epoch writes nothing.
 7. Nothing that was dispatched is called again but by the rules of `actum.kernel.delivery`.
+8. A process that was held up and has lost its row does not call the executor any more.
+9. One row whose record cannot be read is refused by itself and stops no other.
 
 Every commit here stands behind a named crash point; a commit without one fails a test.
 """
@@ -24,10 +27,9 @@ from actum.kernel.dispatch import DispatchFacts, refuse_dispatch
 from actum.kernel.redaction import redact
 from actum.model import foreign
 from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
-from actum.model.errors import EnvironmentFault, InvariantViolation, Refused
+from actum.model.errors import ActumError, EnvironmentFault, InvariantViolation, Refused
 from actum.model.grading import ExecutorSaid, LookOutcome
 from actum.model.model_call import ModelTier
-from actum.model.work import StepState
 from actum.ports.executor import Dispatch, ExecutorReport, take_seal
 from actum.ports.store import Tx
 from actum.ports.verifier import Phase
@@ -35,7 +37,7 @@ from actum.service.grants import grant_holds
 from actum.service.job import Job, expected_of, load_job, look_request, sealing_of
 from actum.service.line import Line
 from actum.service.not_attempted import seal_not_attempted
-from actum.service.outcome import finish_execution, move_after_seal, postpone
+from actum.service.outcome import finish_execution, move_after_seal, postpone, set_running
 from actum.service.points import AFTER_EXECUTE, BEFORE_EXECUTE, BEFORE_LOOK, commit, reach
 from actum.service.seal import seal
 from actum.service.standing import refresh
@@ -61,34 +63,46 @@ def claim_due(line: Line, *, limit: int = BATCH_MAX, lease_ms: int = LEASE_MS) -
 
 def deliver(line: Line, rows: Sequence[OutboxRow]) -> None:
     """Take claimed rows through check, mark, act, look and seal, a commit for each stage of all of them."""
-    jobs = line.store.read(lambda tx: [load_job(line, tx, row) for row in rows])
+    jobs, unreadable = _load(line, rows)
     try:
         for job in jobs:
             check(line, job)
+        _look_before(line, [job for job in jobs if job.refused is None and job.postponed is None])
         waiting = [job for job in jobs if job.postponed is not None]
         if waiting:
             commit(line, "postpone", lambda tx: [postpone(line, tx, job) for job in waiting])
-        jobs = [job for job in jobs if job.postponed is None]
-        _look_before(line, [job for job in jobs if job.refused is None])
-        _mark(line, jobs)
-        going = [job for job in jobs if job.refused is None and job.execution is not None]
+        due = [job for job in jobs if job.postponed is None]
+        _mark(line, due)
+        going = [job for job in due if job.refused is None and job.execution is not None]
         for job in going:
             _execute(line, job)
         _look_after(line, going)
         if going:
             commit(line, "seal", lambda tx: [_settle(line, tx, job) for job in going])
-        stopped = [job for job in jobs if job.refused is not None]
+        stopped = [(job.row, job.refused) for job in due if job.refused is not None] + unreadable
         if stopped:
-            seal_not_attempted(line, stopped_rows(stopped))
+            seal_not_attempted(line, stopped)
     finally:
         for job in jobs:
             if job.held is not None:
                 job.held.close()
 
 
-def stopped_rows(jobs: Sequence[Job]) -> list[tuple[OutboxRow, Refused]]:
-    """Return the rows that the handler refused, with why."""
-    return [(job.row, job.refused) for job in jobs if job.refused is not None]
+def _load(line: Line, rows: Sequence[OutboxRow]) -> tuple[list[Job], list[tuple[OutboxRow, Refused]]]:
+    jobs: list[Job] = []
+    unreadable: list[tuple[OutboxRow, Refused]] = []
+
+    def work(tx: Tx) -> None:
+        for row in rows:
+            try:
+                jobs.append(load_job(line, tx, row))
+            except (ActumError, msgspec.MsgspecError) as error:
+                # Rule 9
+                refused = Refused(reason="record_unreadable", facts={"error": type(error).__name__})
+                unreadable.append((row, refused))
+
+    line.store.read(work)
+    return jobs, unreadable
 
 
 def check(line: Line, job: Job) -> None:
@@ -123,7 +137,13 @@ def check(line: Line, job: Job) -> None:
 
 
 def _look_before(line: Line, jobs: Sequence[Job]) -> None:
-    seen = line.looker.look_many([look_request(job, phase=Phase.BEFORE, window_over=False) for job in jobs])
+    asked = [look_request(job, phase=Phase.BEFORE, window_over=False) for job in jobs]
+    try:
+        seen = line.looker.look_many(asked)
+    except EnvironmentFault as error:  # Rule 5
+        for job in jobs:
+            job.postponed = error.code
+        return
     for job, look in zip(jobs, seen, strict=True):
         job.before = look
 
@@ -172,10 +192,11 @@ def _mark_one(line: Line, tx: Tx, job: Job) -> bool:
     if row.grant_id is not None and not tx.use_grant(row.grant_id, outbox_id=row.outbox_id):
         job.refused = Refused(reason="grant_used")
         return False
-    if not tx.mark_dispatched(row.outbox_id, epoch=row.epoch, now_ms=job.execution.started_at_ms):
+    # The clock is read here, in the transaction: whoever was held up before it finds the lease over.
+    if not tx.mark_dispatched(row.outbox_id, epoch=row.epoch, now_ms=line.now()):
         return False
     tx.add_execution(job.execution)
-    tx.set_visit(row.turn_id, row.step_id, state=StepState.RUNNING)
+    set_running(tx, row)
     refresh(tx, row.turn_id, now_ms=line.now())
     return True
 
@@ -193,6 +214,10 @@ def _execute(line: Line, job: Job) -> None:
         deadline_ms=line.now() + job.capability.info.timeout_ms,
     )
     reach(line, BEFORE_EXECUTE)
+    # Rule 8
+    if not line.store.read(lambda tx: _is_ours(tx, job.row, now_ms=line.now())):
+        job.execution = None
+        return
     try:
         report = job.capability.executor.execute(dispatch, job.held)
     except Exception as error:  # After dispatch an exception is the executor's word, not an end of the run.
@@ -202,9 +227,19 @@ def _execute(line: Line, job: Job) -> None:
     job.report = msgspec.structs.replace(report, result=result)
 
 
+def _is_ours(tx: Tx, row: OutboxRow, *, now_ms: int) -> bool:
+    found = tx.outbox(row.outbox_id)
+    return (
+        found is not None
+        and found.epoch == row.epoch
+        and found.state is OutboxState.DISPATCHED
+        and (found.lease_until_ms or 0) > now_ms
+    )
+
+
 def _look_after(line: Line, jobs: Sequence[Job]) -> None:
     """Look until each look can tell or its window is over (rule 5)."""
-    open_jobs = list(jobs)
+    open_jobs = [job for job in jobs if job.execution is not None]
     started = line.clock.monotonic_ms()
     wait = 20
     while open_jobs:
@@ -215,7 +250,10 @@ def _look_after(line: Line, jobs: Sequence[Job]) -> None:
             look_request(job, phase=Phase.AFTER, window_over=end)
             for job, end in zip(open_jobs, over, strict=True)
         ]
-        seen = line.looker.look_many(asked)
+        try:
+            seen = line.looker.look_many(asked)
+        except EnvironmentFault:  # Rule 5: the row is dispatched, so it is sealed as what nobody saw.
+            return
         again: list[Job] = []
         for job, look, end in zip(open_jobs, seen, over, strict=True):
             job.look = look
@@ -230,6 +268,8 @@ def _look_after(line: Line, jobs: Sequence[Job]) -> None:
 
 def _settle(line: Line, tx: Tx, job: Job) -> None:
     """Write everything that is known of an attempt (rule 6)."""
+    if job.execution is None:
+        return  # Rule 8: what was not called is left to reconciliation, which knows it only as dispatched.
     sealing = sealing_of(job, finished_at_ms=line.now())
     row = job.row
     found = tx.outbox(row.outbox_id)

@@ -3,7 +3,8 @@
 
 Rules
 1. The look reads the committed row on another connection: no mark means nothing was dispatched.
-2. A row that carries a mark is never sealed here.
+2. A row that carries a mark is never sealed here. Where another attempt of it is refused, the receipts of the
+   earlier ones stand, and the refusal is shown beside them.
 3. A row the handler refused fails its turn visibly; a row a person declined completes it as cancelled.
 """
 
@@ -51,12 +52,16 @@ def seal_not_attempted(line: Line, rows: Sequence[tuple[OutboxRow, Refused | Non
     def work(tx: Tx) -> None:
         for (row, refused), effect, look in zip(rows, effects, looks, strict=True):
             current = tx.outbox(row.outbox_id)
-            # Rule 2
-            if current is None or current.dispatched_at_ms is not None or current.epoch != row.epoch:
+            if current is None or current.epoch != row.epoch:
                 continue
             if refused is not None and not tx.move_outbox(
-                row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.SETTLED
+                row.outbox_id, epoch=row.epoch, state=row.state, to=OutboxState.SETTLED
             ):
+                continue
+            # Rule 2
+            if current.dispatched_at_ms is not None:
+                if refused is not None:
+                    _refuse(line, tx, row, effect=effect, refused=refused)
                 continue
             _seal_one(line, tx, row, effect=effect, look=look, refused=refused)
 
@@ -138,10 +143,17 @@ def _seal_one(
     )
     seal(line, tx, sealing)
     if refused is not None:
-        # Rule 3
-        tx.set_proposal(proposal_id, state=ProposalState.REFUSED, refusal=refused.reason)
-        tx.set_visit(row.turn_id, row.step_id, state=StepState.FAILED)
-        failed(line, tx, row.turn_id, category=FailureCategory.NATIVE_EXECUTION, reason=refused.reason)
+        _refuse(line, tx, row, effect=effect, refused=refused)
     elif proposal.state is ProposalState.DECLINED:
         step_settled(tx, row.turn_id, row.step_id)
     refresh(tx, row.turn_id, now_ms=now)
+
+
+def _refuse(line: Line, tx: Tx, row: OutboxRow, *, effect: Effect, refused: Refused) -> None:
+    # Rule 3
+    tx.set_proposal(
+        effect.descriptor.proposed_action_id, state=ProposalState.REFUSED, refusal=refused.reason
+    )
+    tx.set_visit(row.turn_id, row.step_id, state=StepState.FAILED)
+    failed(line, tx, row.turn_id, category=FailureCategory.NATIVE_EXECUTION, reason=refused.reason)
+    refresh(tx, row.turn_id, now_ms=line.now())

@@ -9,7 +9,8 @@ from __future__ import annotations
 import msgspec
 
 from actum.kernel.delivery import backoff_ms, row_after_lost_claim
-from actum.model.delivery import OutboxRow, OutboxState
+from actum.model.activity import FailureCategory
+from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
 from actum.model.errors import InvariantViolation
 from actum.model.grading import Graded
 from actum.model.proposal import ProposalState
@@ -20,8 +21,10 @@ from actum.service import content
 from actum.service.job import Job
 from actum.service.line import Line
 from actum.service.receipts import Sealing
-from actum.service.rows import ask, step_settled
+from actum.service.rows import ask, failed, step_settled
 from actum.service.standing import refresh
+
+RUNNING_VISITS = (StepState.RUNNING, StepState.CHECK_REQUIRED)
 
 
 def postpone(line: Line, tx: Tx, job: Job) -> None:
@@ -35,20 +38,47 @@ def postpone(line: Line, tx: Tx, job: Job) -> None:
             not_before_ms=line.now() + wait,
         )  # fmt: skip
     elif tx.move_outbox(row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.DEAD):
-        tx.set_visit(row.turn_id, row.step_id, state=StepState.FAILED)
-        shown = msgspec.json.encode(
-            {
-                "capability": row.capability,
-                "outbox_id": row.outbox_id,
-                "why": job.postponed,
-                "attempts": row.attempts,
-            }
-        )
-        ask(
-            line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.DEAD_LETTER,
-            subject_ref=row.outbox_id, shown=shown,
-        )  # fmt: skip
+        dead_letter(line, tx, row, why=str(job.postponed))
     refresh(tx, row.turn_id, now_ms=line.now())
+
+
+def dead_letter(line: Line, tx: Tx, row: OutboxRow, *, why: str) -> None:
+    """Fail the step of a row that kept failing, and ask a person; the caller moves the row."""
+    tx.set_visit(row.turn_id, row.step_id, state=StepState.FAILED)
+    effect = row.kind is OutboxKind.EFFECT
+    failed(
+        line, tx, row.turn_id, reason=f"dead letter: {why}",
+        category=FailureCategory.NATIVE_EXECUTION if effect else FailureCategory.UNKNOWN,
+    )  # fmt: skip
+    if not effect:
+        return  # Nobody can say what became of a model call: the failed turn shows it, and can be acknowledged.
+    shown = msgspec.json.encode(
+        {"capability": row.capability, "outbox_id": row.outbox_id, "why": why, "attempts": row.attempts}
+    )
+    ask(
+        line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.DEAD_LETTER,
+        subject_ref=row.outbox_id, shown=shown,
+    )  # fmt: skip
+
+
+def set_running(tx: Tx, row: OutboxRow) -> None:
+    """Mark the step of a dispatched row running; what another action of the step left there stays to be seen."""
+    for visit in tx.visits(row.turn_id):
+        if visit.step_id == row.step_id and visit.state is StepState.PENDING:
+            tx.set_visit(row.turn_id, row.step_id, state=StepState.RUNNING)
+
+
+def set_waiting(tx: Tx, row: OutboxRow) -> None:
+    """Mark the step of a row that may be tried again as not started, where no other row of it is running."""
+    open_states = (OutboxState.DISPATCHED, OutboxState.CHECK_REQUIRED)
+    others = [
+        found
+        for found in tx.outbox_of_turn(row.turn_id)
+        if found.outbox_id != row.outbox_id and found.step_id == row.step_id and found.state in open_states
+    ]
+    for visit in tx.visits(row.turn_id):
+        if visit.step_id == row.step_id and visit.state in RUNNING_VISITS and not others:
+            tx.set_visit(row.turn_id, row.step_id, state=StepState.PENDING)
 
 
 def finish_execution(line: Line, tx: Tx, sealing: Sealing) -> None:
@@ -76,33 +106,30 @@ def move_after_seal(line: Line, tx: Tx, row: OutboxRow, *, state: OutboxState, g
         raise InvariantViolation("a sealed row is still ours in its transaction", row=row.outbox_id)
     if state is OutboxState.SETTLED:
         settle_step(tx, row)
-    elif state in (OutboxState.CHECK_REQUIRED, OutboxState.DEAD):
-        reason = (
-            QuestionReason.CHECK_REQUIRED
-            if state is OutboxState.CHECK_REQUIRED
-            else QuestionReason.DEAD_LETTER
-        )
-        visit = StepState.CHECK_REQUIRED if state is OutboxState.CHECK_REQUIRED else StepState.FAILED
-        tx.set_visit(row.turn_id, row.step_id, state=visit)
-        shown = msgspec.json.encode(
-            {
-                "capability": row.capability,
-                "outbox_id": row.outbox_id,
-                "finality": graded.pair.finality.value,
-                "confidence": graded.pair.confidence.value,
-                "reasons": [reason.value for reason in graded.reasons],
-            }
-        )
-        ask(
-            line,
-            tx,
-            turn_id=row.turn_id,
-            step_id=row.step_id,
-            reason=reason,
-            subject_ref=row.outbox_id,
-            shown=shown,
-        )
+    elif state is OutboxState.RETRY_WAIT:
+        set_waiting(tx, row)
+    elif state is OutboxState.DEAD:
+        dead_letter(line, tx, row, why=f"no effect after {row.attempts} attempts")
+    elif state is OutboxState.CHECK_REQUIRED:
+        _ask_to_check(line, tx, row, graded=graded)
     refresh(tx, row.turn_id, now_ms=line.now())
+
+
+def _ask_to_check(line: Line, tx: Tx, row: OutboxRow, *, graded: Graded) -> None:
+    tx.set_visit(row.turn_id, row.step_id, state=StepState.CHECK_REQUIRED)
+    shown = msgspec.json.encode(
+        {
+            "capability": row.capability,
+            "outbox_id": row.outbox_id,
+            "finality": graded.pair.finality.value,
+            "confidence": graded.pair.confidence.value,
+            "reasons": [reason.value for reason in graded.reasons],
+        }
+    )
+    ask(
+        line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.CHECK_REQUIRED,
+        subject_ref=row.outbox_id, shown=shown,
+    )  # fmt: skip
 
 
 def settle_step(tx: Tx, row: OutboxRow) -> None:

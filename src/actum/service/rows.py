@@ -53,7 +53,7 @@ class Walked(msgspec.Struct, kw_only=True):
     base: frozenset[tuple[str, StepState]] = frozenset()
 
 
-def write_walk(line: Line, tx: Tx, view: TurnView, walked: Walked) -> bool:
+def write_walk(line: Line, tx: Tx, view: TurnView, walked: Walked, *, title: str | None = None) -> bool:
     """Write a walk in one transaction; False where the turn moved on meanwhile (rule 4)."""
     turn_id = view.turn.turn_id
     visits = tx.visits(turn_id)
@@ -78,7 +78,7 @@ def write_walk(line: Line, tx: Tx, view: TurnView, walked: Walked) -> bool:
         failed(line, tx, turn_id, category=FailureCategory.ROUTING, reason=refused.reason)
     if walked.ended:
         write_end(line, tx, turn_id)
-    refresh(tx, turn_id, now_ms=line.now())
+    refresh(tx, turn_id, now_ms=line.now(), title=title)
     return True
 
 

@@ -104,12 +104,14 @@ def renew(line: Line, *, epoch: int) -> bool:
             tx.renew_leases(holder=line.holder, now_ms=now, lease_until_ms=now + LEASE_MS)
         return held
 
-    return line.store.write(work)
+    return commit(line, "renew", work)
 
 
 def release(line: Line, *, epoch: int) -> None:
     """Give the lease back, so that the next runner need not wait for it to end."""
-    line.store.write(lambda tx: tx.renew_runner(holder=line.holder, epoch=epoch, lease_until_ms=0))
+    commit(
+        line, "release", lambda tx: tx.renew_runner(holder=line.holder, epoch=epoch, lease_until_ms=0)
+    )
 
 
 def look_at_unknown(line: Line) -> int:

@@ -111,6 +111,8 @@ def _describe(
         return capability.describe(arguments, context=context)
     except ActumError as error:
         return Refused(reason=error.code, facts=error.facts)
+    except Exception as error:  # A describer of somebody else's may raise anything; nothing was done yet.
+        return Refused(reason="describe_raised", facts={"error": type(error).__name__})
 
 
 def _descriptor(

@@ -12,22 +12,23 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
+from actum.kernel.index import RulebookIndex
 from actum.kernel.redaction import Finding, redact
-from actum.model import foreign
+from actum.model import canonical, foreign
 from actum.model.activity import FailureCategory
 from actum.model.errors import InvariantViolation, RefusedError, UsageError
+from actum.model.process import Rulebook
 from actum.model.work import StepState, StepVisit, Submission, Turn, TurnReason, WorkItem
 from actum.ports.store import Tx
 from actum.service import content
 from actum.service.line import Line
-from actum.service.rows import failed
+from actum.service.rows import Walked, failed, write_walk
 from actum.service.standing import refresh
-from actum.service.view import TurnView, find_process
-from actum.service.walk import walk_loaded
+from actum.service.view import TurnView
+from actum.service.walk import find
 
 NO_PROCESS = "no_process"
 
@@ -41,84 +42,119 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Ready(msgspec.Struct, kw_only=True):
-    """A submission with everything done that needs no transaction."""
+    """A submission with everything done that needs no transaction. ``view`` is None where no process takes it."""
 
     submission: Submission
+    item: WorkItem
+    turn: Turn
     subject: bytes
-    subject_value: dict[str, Any]
     attachments: dict[str, bytes]
     findings: tuple[Finding, ...]
-    view: TurnView | None = None
+    view: TurnView | None
+    walked: Walked | None = None
 
 
 def submit(line: Line, submission: Submission, *, principal: str | None = None) -> Accepted:
-    """Store one submission and walk it as far as it goes."""
+    """Store one submission and walk it as far as it goes, in one commit."""
     return submit_many(line, [submission], principal=principal)[0]
 
 
 def submit_many(
     line: Line, submissions: Sequence[Submission], *, principal: str | None = None
 ) -> list[Accepted]:
-    """Store submissions in one commit, then walk each turn; the answers are in the order given."""
+    """Store submissions and walk each as far as it goes, in one commit; the answers are in the order given.
+
+    The walk is made before the commit and written with it, so nothing is stored that was not also walked. What
+    turns out to be known already is not stored again, and its walk is thrown away.
+    """
     who = principal or line.principal
-    ready = [_prepare(submission) for submission in submissions]
-    line.rules.active()  # Activates new rules in a commit of its own, before ours begins.
-    accepted = line.store.write(lambda tx: [_store(line, tx, one, principal=who) for one in ready])
+    rulebook, index = line.rules.active()  # Activates new rules in a commit of its own, before ours begins.
+    ready = [_prepare(line, one, principal=who, rulebook=rulebook, index=index) for one in submissions]
     for one in ready:
         if one.view is not None:
-            walk_loaded(line, one.view)
-    return accepted
+            one.walked = find(line, one.view)
+    return line.store.write(lambda tx: [_store(line, tx, one) for one in ready])
 
 
-def _prepare(submission: Submission) -> _Ready:
+def _prepare(
+    line: Line, submission: Submission, *, principal: str, rulebook: Rulebook, index: RulebookIndex
+) -> _Ready:
     # Rule 1
-    subject, findings = redact(submission.subject)
+    clean, findings = redact(submission.subject)
     attachments: dict[str, bytes] = {}
     for name, text in (submission.attachments or {}).items():
-        try:
-            body, more = redact(base64.b64decode(text, validate=True))
-        except (binascii.Error, ValueError) as error:
-            raise UsageError(
-                "attachment_not_base64",
-                failed=f"the attachment {name!r} is not standard base64",
-                state="This work item was not stored",
-                next_step="Encode the attachment's bytes with padding, or leave it out",
-                attachment=name,
-            ) from error
-        attachments[name] = body
+        attachments[name], more = redact(_decoded(name, text))
         findings = (*findings, *more)
-    value = foreign.from_plain(subject)
-    return _Ready(
-        submission=submission,
-        subject=foreign.encode_foreign(value),
-        subject_value=value,
-        attachments=attachments,
-        findings=findings,
-    )
-
-
-def _store(line: Line, tx: Tx, ready: _Ready, *, principal: str) -> Accepted:
-    submission = ready.submission
-    digest = content.keep(line, tx, ready.subject)
-    if submission.key is not None:
-        found = tx.find_work_item(principal=principal, key=submission.key)
-        if found is not None:
-            return _same(tx, found, digest=digest, submission=submission)
+    value = foreign.from_plain(clean)
+    subject = foreign.encode_foreign(value)
     now = line.now()
     item = WorkItem(
         work_item_id=line.ids.ulid(now),
-        tenant=tx.tenant,
+        tenant=line.store.tenant,
         principal=principal,
         work_type=submission.work_type,
-        subject_digest=digest,
+        subject_digest=canonical.digest_bytes(subject),
         key=submission.key,
         on_behalf_of=submission.on_behalf_of,
         received_at_ms=now,
     )
+    process = rulebook.process_for(item.work_type)
+    turn = Turn(
+        turn_id=line.ids.ulid(now),
+        tenant=item.tenant,
+        work_item_id=item.work_item_id,
+        process=process.name if process else NO_PROCESS,
+        rulebook_digest=index.rulebook_digest,
+        reason=TurnReason.SUBMITTED,
+        started_at_ms=now,
+    )
+    view = None
+    if process is not None:
+        view = TurnView(
+            turn=turn, item=item, process=process, index=index, subject=value, visits={}, decided=set()
+        )
+    return _Ready(
+        submission=submission, item=item, turn=turn, subject=subject, attachments=attachments, findings=findings,
+        view=view,
+    )  # fmt: skip
+
+
+def _decoded(name: str, text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise UsageError(
+            "attachment_not_base64",
+            failed=f"the attachment {name!r} is not standard base64",
+            state="This work item was not stored",
+            next_step="Encode the attachment's bytes with padding, or leave it out",
+            attachment=name,
+        ) from error
+
+
+def _store(line: Line, tx: Tx, ready: _Ready) -> Accepted:
+    item, turn = ready.item, ready.turn
+    if item.key is not None:
+        found = tx.find_work_item(principal=item.principal, key=item.key)
+        if found is not None:
+            return _same(tx, found, digest=item.subject_digest, submission=ready.submission)
+    content.keep(line, tx, ready.subject)
     tx.add_work_item(item)
-    turn_id = start_turn(line, tx, item, ready=ready, reason=TurnReason.SUBMITTED)
-    _note(line, tx, turn_id, ready)
-    return Accepted(work_item_id=item.work_item_id, turn_id=turn_id, known=False)
+    tx.add_turn(turn)
+    _note(line, tx, turn.turn_id, ready)
+    if ready.view is not None and ready.walked is not None:
+        write_walk(line, tx, ready.view, ready.walked, title=_title(item))
+    else:
+        _no_process(line, tx, item, turn)
+    return Accepted(work_item_id=item.work_item_id, turn_id=turn.turn_id, known=False)
+
+
+def _no_process(line: Line, tx: Tx, item: WorkItem, turn: Turn) -> None:
+    # Rule 3
+    tx.add_visit(StepVisit(turn_id=turn.turn_id, step_id="route", position=0, state=StepState.FAILED))
+    reason = f"no process takes work type {item.work_type}"
+    failed(line, tx, turn.turn_id, category=FailureCategory.ROUTING, reason=reason)
+    refresh(tx, turn.turn_id, now_ms=line.now(), title=_title(item))
 
 
 def _same(tx: Tx, item: WorkItem, *, digest: str, submission: Submission) -> Accepted:
@@ -135,42 +171,6 @@ def _same(tx: Tx, item: WorkItem, *, digest: str, submission: Submission) -> Acc
     if not turns:
         raise InvariantViolation("a work item has a turn", work_item=item.work_item_id)
     return Accepted(work_item_id=item.work_item_id, turn_id=turns[-1].turn_id, known=True)
-
-
-def start_turn(line: Line, tx: Tx, item: WorkItem, *, ready: _Ready, reason: TurnReason) -> str:
-    """Store a turn of an item; where a process takes it, leave its view for the walk."""
-    rulebook, index = line.rules.active()
-    process = rulebook.process_for(item.work_type)
-    turn = Turn(
-        turn_id=line.new_id(),
-        tenant=tx.tenant,
-        work_item_id=item.work_item_id,
-        process=process.name if process else NO_PROCESS,
-        rulebook_digest=index.rulebook_digest,
-        reason=reason,
-        started_at_ms=line.now(),
-    )
-    tx.add_turn(turn)
-    if process is None:
-        # Rule 3
-        visit = StepVisit(turn_id=turn.turn_id, step_id="route", position=0, state=StepState.FAILED)
-        tx.add_visit(visit)
-        failed(
-            line, tx, turn.turn_id, category=FailureCategory.ROUTING,
-            reason=f"no process takes work type {item.work_type}",
-        )  # fmt: skip
-    else:
-        ready.view = TurnView(
-            turn=turn,
-            item=item,
-            process=find_process(rulebook, process.name),
-            index=index,
-            subject=ready.subject_value,
-            visits={},
-            decided=set(),
-        )
-    refresh(tx, turn.turn_id, now_ms=line.now(), title=_title(item))
-    return turn.turn_id
 
 
 def _title(item: WorkItem) -> str:

@@ -38,12 +38,6 @@ def walk(line: Line, turn_id: str, *, reply: ModelReply | None = None) -> None:
     raise InvariantViolation("a turn is walked by one process at a time", turn=turn_id)
 
 
-def walk_loaded(line: Line, view: TurnView) -> None:
-    """Walk a turn that was just stored, from what is already in memory."""
-    if not _write(line, view, find(line, view)):
-        walk(line, view.turn.turn_id)
-
-
 def find(line: Line, view: TurnView, *, reply: ModelReply | None = None) -> Walked:
     """Return what walking on would come to. It reads the world to describe effects, and changes nothing."""
     walked = Walked(base=_base(view))

@@ -24,8 +24,15 @@ from actum.ports.verifier import LookRequest
 class ChildLooker:
     """One verifier process, started with the first look."""
 
-    def __init__(self, setup: Callable[[], Setup], *, module: str) -> None:
+    def __init__(
+        self,
+        setup: Callable[[], Setup],
+        *,
+        modules: Callable[[], dict[str, dict[str, object]]],
+        module: str,
+    ) -> None:
         self._setup = setup
+        self._modules = modules
         self._module = module
         self._process: subprocess.Popen[bytes] | None = None
         self._known: set[str] = set()
@@ -57,11 +64,10 @@ class ChildLooker:
         raise AssertionError("unreachable")
 
     def _exchange(self, requests: list[LookRequest]) -> list[SeenLook]:
-        setup = self._setup()
         process = self._process
         if process is None or process.poll() is not None:
-            process = self._start(setup)
-        fresh = {ref: config for ref, config in setup.modules.items() if ref not in self._known}
+            process = self._start(self._setup())
+        fresh = {ref: config for ref, config in self._modules().items() if ref not in self._known}
         send(cast("Any", process.stdin), Ask(requests=requests, modules=fresh))
         answer = receive(cast("Any", process.stdout), Answer)
         if answer is None or len(answer.looks) != len(requests):
