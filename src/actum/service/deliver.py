@@ -35,7 +35,7 @@ from actum.ports.store import Tx
 from actum.ports.verifier import Phase
 from actum.service.grants import grant_holds
 from actum.service.job import Job, expected_of, load_job, look_request, sealing_of
-from actum.service.line import Line
+from actum.service.line import LEASE_MS, Line
 from actum.service.not_attempted import seal_not_attempted
 from actum.service.outcome import finish_execution, move_after_seal, postpone, set_running
 from actum.service.points import AFTER_EXECUTE, BEFORE_EXECUTE, BEFORE_LOOK, commit, reach
@@ -43,13 +43,15 @@ from actum.service.seal import seal
 from actum.service.standing import refresh
 
 _SEAL = take_seal()
-LEASE_MS = 30_000
 BATCH_MAX = 64
 MODEL_CALLS = [f"model.{tier.value}" for tier in ModelTier]
 
 
 def claim_due(line: Line, *, limit: int = BATCH_MAX, lease_ms: int = LEASE_MS) -> list[OutboxRow]:
-    """Claim due rows of what this process knows (rule 1); no commit is made where nothing is due."""
+    """Return due rows under a claim of ours (rule 1): those written as claimed for us first, then newly claimed."""
+    if line.claimed:
+        rows, line.claimed = line.claimed[:limit], line.claimed[limit:]
+        return rows
     now = line.now()
     known = [info.id for info in line.registry.infos()] + MODEL_CALLS
     return commit(

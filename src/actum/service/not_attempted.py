@@ -151,9 +151,7 @@ def _seal_one(
 
 def _refuse(line: Line, tx: Tx, row: OutboxRow, *, effect: Effect, refused: Refused) -> None:
     # Rule 3
-    tx.set_proposal(
-        effect.descriptor.proposed_action_id, state=ProposalState.REFUSED, refusal=refused.reason
-    )
+    tx.set_proposal(effect.descriptor.proposed_action_id, state=ProposalState.REFUSED, refusal=refused.reason)
     tx.set_visit(row.turn_id, row.step_id, state=StepState.FAILED)
     failed(line, tx, row.turn_id, category=FailureCategory.NATIVE_EXECUTION, reason=refused.reason)
     refresh(tx, row.turn_id, now_ms=line.now())

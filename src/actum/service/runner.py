@@ -19,8 +19,8 @@ from actum.model.activity import Activity, ActivityFilter, ActivityState
 from actum.model.delivery import OutboxKind, OutboxState
 from actum.model.errors import EnvironmentFault
 from actum.ports.store import RunnerRow, Tx
-from actum.service.deliver import LEASE_MS, claim_due, deliver
-from actum.service.line import Line
+from actum.service.deliver import claim_due, deliver
+from actum.service.line import LEASE_MS, Line
 from actum.service.model_calls import call
 from actum.service.not_attempted import seal_unsealed
 from actum.service.points import commit
@@ -109,9 +109,8 @@ def renew(line: Line, *, epoch: int) -> bool:
 
 def release(line: Line, *, epoch: int) -> None:
     """Give the lease back, so that the next runner need not wait for it to end."""
-    commit(
-        line, "release", lambda tx: tx.renew_runner(holder=line.holder, epoch=epoch, lease_until_ms=0)
-    )
+    line.claimed.clear()
+    commit(line, "release", lambda tx: tx.renew_runner(holder=line.holder, epoch=epoch, lease_until_ms=0))
 
 
 def look_at_unknown(line: Line) -> int:
