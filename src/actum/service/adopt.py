@@ -17,7 +17,7 @@ from actum.model.question import QuestionReason
 from actum.model.work import StepState
 from actum.ports.store import Tx
 from actum.service.answer import Person, require_role
-from actum.service.job import load_job
+from actum.service.job import load_backing
 from actum.service.line import Line
 from actum.service.points import commit
 from actum.service.receipts import Sealing
@@ -57,7 +57,7 @@ def adopt(line: Line, *, person: Person, place: str) -> tuple[dict[str, int], st
 def _check(line: Line, tx: Tx, row: OutboxRow) -> None:
     """Seal a row as unknown and leave it for a look or a person (rule 1)."""
     now = line.now()
-    job = load_job(line, tx, row)
+    job = load_backing(tx, row)
     marked = row.dispatched_at_ms is not None and row.state is OutboxState.DISPATCHED
     found = [one for one in tx.executions(row.outbox_id) if one.epoch == row.epoch]
     if marked and found:

@@ -21,7 +21,7 @@ from actum.kernel.ladder import decide_by_person
 from actum.kernel.may_execute import may_confirm
 from actum.model import canonical
 from actum.model.activity import FailureCategory
-from actum.model.delivery import OutboxState
+from actum.model.delivery import OutboxRow, OutboxState
 from actum.model.effect import EffectClass, intent_digest, needs_qualification
 from actum.model.errors import InvariantViolation, Refused, RefusedError
 from actum.model.evidence import QualificationResult
@@ -74,7 +74,7 @@ def confirm(
 ) -> list[str]:
     """Confirm exact effects; return the outbox id of each. All of them, or none."""
 
-    def work(tx: Tx) -> list[str]:
+    def work(tx: Tx) -> list[OutboxRow | str]:
         require_role(tx, person.name, role="approver")
         loaded = [_open(tx, question_id, QuestionReason.CONFIRM) for question_id in question_ids]
         effects = [_effect_of(tx, question) for question in loaded]
@@ -92,7 +92,12 @@ def confirm(
             for question, effect in zip(loaded, effects, strict=True)
         ]
 
-    return line.store.write(work)
+    confirmed = line.store.write(work)
+    # Only now: a row of a commit that failed must not be taken for one that is ours.
+    line.claimed += [
+        row for row in confirmed if isinstance(row, OutboxRow) and row.state is OutboxState.CLAIMED
+    ]
+    return [row.outbox_id if isinstance(row, OutboxRow) else row for row in confirmed]
 
 
 def _confirm(
@@ -104,7 +109,7 @@ def _confirm(
     person: Person,
     accepts: bool,
     shown_digest: str | None,
-) -> str:
+) -> OutboxRow | str:
     proposal, descriptor = _proposal(tx, row), row.descriptor
     turn = load_view(line, tx, question.turn_id)
     # Rule 3
@@ -166,11 +171,13 @@ def _confirm(
     outbox = add_effect_row(
         line, tx, turn_id=question.turn_id, step_id=proposal.step_id, effect_digest=row.effect_digest,
         capability=descriptor.capability, key=descriptor.idempotency_key, intent=intent,
-        grant_id=grant.grant_id, state=OutboxState.READY,
+        grant_id=grant.grant_id,
+        state=OutboxState.READY,
+        claim=True,
     )  # fmt: skip
     tx.set_proposal(proposal.proposed_action_id, state=ProposalState.GRANTED)
     refresh(tx, question.turn_id, now_ms=now)
-    return outbox.outbox_id
+    return outbox
 
 
 def _confirmed_twice(line: Line, tx: Tx, proposal: Proposal, *, bound: tuple[str, str], intent: str) -> str:

@@ -14,6 +14,7 @@ import msgspec
 from actum.evidence.keys import Signer
 from actum.evidence.trust_file import Trust
 from actum.kernel.index import RulebookIndex
+from actum.model.delivery import OutboxRow
 from actum.model.message import ExecutionMode
 from actum.model.process import Rulebook
 from actum.ports.clock import Clock, Ids
@@ -22,6 +23,8 @@ from actum.ports.registry import CapabilityRegistry
 from actum.ports.store import EventRow, RunnerRow, Store, Tx
 from actum.ports.verifier import Looker
 
+LEASE_MS = 30_000
+"""How long a claim holds without a beat of its holder."""
 INLINE_MAX = 1 << 20
 """Content up to this many bytes lives in the database, larger in a file beside it."""
 
@@ -58,6 +61,7 @@ class Line(msgspec.Struct, kw_only=True):
     """Everything a use case may reach. ``principal`` is who this process acts for.
 
     ``is_gone`` tells whether another runner's process is known to have ended (same host, same boot, no such pid).
+    ``holder`` is this process's runner while it has the lease, ``claimed`` the rows it was given at their writing.
     ``at_point`` is told each crash point that is reached; it is None outside tests.
     """
 
@@ -75,6 +79,7 @@ class Line(msgspec.Struct, kw_only=True):
     models: ModelPort | None = None
     model_kinds: dict[str, ExecutionMode] = {}
     holder: str = ""
+    claimed: list[OutboxRow] = []
     at_point: Callable[[str], None] | None = None
     is_gone: Callable[[RunnerRow], bool] = _never_gone
 

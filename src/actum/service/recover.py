@@ -3,9 +3,12 @@
 
 Rules
 1. Recovery executes nothing. It moves rows by their epoch and looks at the world.
-2. Only rows whose holder is not this runner, or whose lease is over, are touched.
+2. It runs under the runner's lease and before anything is claimed, so every claimed or dispatched row is a lost
+   one, also one that this process itself left behind when a run broke off.
 3. A dispatched row without a receipt is sealed indeterminate and unknown first, so that its record is whole.
-4. The four counts are written even where they are zero; a second reconciliation changes nothing.
+4. Who held a dispatched row is kept: while that process is not known to have ended it may yet act, so no machine
+   takes the row for undone.
+5. The four counts are written even where they are zero; a second reconciliation changes nothing.
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ from actum.model.errors import InvariantViolation, Refused
 from actum.model.question import QuestionReason
 from actum.model.work import StepState
 from actum.ports.store import Tx
-from actum.service.job import load_job
+from actum.service.holder import note_holder
+from actum.service.job import load_backing
 from actum.service.line import Line
+from actum.service.outcome import dead_letter
 from actum.service.points import commit
 from actum.service.receipts import Sealing
 from actum.service.rows import ask
@@ -35,9 +40,15 @@ def reconcile(line: Line) -> Reconciliation:
     return commit(line, "reconcile", lambda tx: _reconcile(line, tx))
 
 
+def left_behind(line: Line) -> bool:
+    """Tell whether a run of this process broke off and left rows that nobody works on."""
+    return bool(line.store.read(lambda tx: tx.outbox_in(OutboxState.CLAIMED, OutboxState.DISPATCHED)))
+
+
 def _reconcile(line: Line, tx: Tx) -> Reconciliation:
     in_flight = tuple(tx.turns_in(*(state.value for state in IN_FLIGHT)))
-    rows = [row for row in tx.outbox_in(OutboxState.CLAIMED, OutboxState.DISPATCHED) if _is_lost(line, row)]
+    # Rule 2
+    rows = tx.outbox_in(OutboxState.CLAIMED, OutboxState.DISPATCHED)
     ready = [row for row in rows if row.state is OutboxState.CLAIMED]
     unknown = [row for row in rows if row.state is OutboxState.DISPATCHED]
     for row in ready:
@@ -58,15 +69,10 @@ def _reconcile(line: Line, tx: Tx) -> Reconciliation:
         rows_ready=tuple(row.outbox_id for row in ready),
         rows_check_required=tuple(row.outbox_id for row in unknown),
     )
-    # Rule 4
+    # Rule 5
     body: dict[str, object] = {"counts": found.counts(), "changed": msgspec.to_builtins(found)}
     line.event(tx, "reconciled", body=body)
     return found
-
-
-def _is_lost(line: Line, row: OutboxRow) -> bool:
-    # Rule 2: this runner has just taken the lease, so nothing it holds itself can be older than that.
-    return row.holder != line.holder
 
 
 def _release(line: Line, tx: Tx, row: OutboxRow) -> None:
@@ -77,13 +83,7 @@ def _release(line: Line, tx: Tx, row: OutboxRow) -> None:
     to = row_after_lost_claim(attempts=row.attempts, attempts_max=attempts_max)
     tx.move_outbox(row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=to, not_before_ms=line.now())
     if to is OutboxState.DEAD:
-        shown = msgspec.json.encode(
-            {"outbox_id": row.outbox_id, "capability": row.capability, "why": "crashes"}
-        )
-        ask(
-            line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.DEAD_LETTER,
-            subject_ref=row.outbox_id, shown=shown,
-        )  # fmt: skip
+        dead_letter(line, tx, row, why=f"{row.attempts} claims ended in a stopped process")
 
 
 def _seal_unknown(line: Line, tx: Tx, row: OutboxRow) -> None:
@@ -92,7 +92,7 @@ def _seal_unknown(line: Line, tx: Tx, row: OutboxRow) -> None:
     if not executions or executions[0].kind is ExecutionKind.SETTLEMENT:
         raise InvariantViolation("a dispatched row has its execution", row=row.outbox_id)
     execution = executions[0]
-    job = load_job(line, tx, row)
+    job = load_backing(tx, row)
     now = max(line.now(), execution.started_at_ms)
     tx.finish_execution(execution.execution_id, finished_at_ms=now, said=None, result_digest=None)
     expected = job.effect.descriptor.expected
@@ -115,6 +115,7 @@ def _seal_unknown(line: Line, tx: Tx, row: OutboxRow) -> None:
         failure_code="interrupted",
     )
     seal(line, tx, sealing)
+    note_holder(line, tx, row)  # Rule 4
     tx.move_outbox(
         row.outbox_id, epoch=row.epoch, state=OutboxState.DISPATCHED, to=OutboxState.CHECK_REQUIRED
     )

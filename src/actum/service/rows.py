@@ -26,7 +26,7 @@ from actum.model.walk import Decided, NeedModel, Residual
 from actum.model.work import StepState, StepVisit
 from actum.ports.store import DecisionRow, EffectRow, QualificationRow, Tx
 from actum.service import content, record
-from actum.service.line import Line
+from actum.service.line import LEASE_MS, Line
 from actum.service.stage import Staged
 from actum.service.standing import refresh
 from actum.service.view import TurnView
@@ -216,8 +216,13 @@ def add_effect_row(
     intent: str,
     grant_id: str | None,
     state: OutboxState,
+    claim: bool = False,
 ) -> OutboxRow:
-    """Write an outbox row of kind effect; a row that will run also binds its idempotency key."""
+    """Write an outbox row of kind effect; a row that will run also binds its idempotency key.
+
+    With ``claim`` the row is claimed for this process's runner in the same commit, which saves the claim's own; if
+    the process stops it is recovered like any claimed row.
+    """
     now = line.now()
     row = OutboxRow(
         outbox_id=line.ids.ulid(now),
@@ -242,8 +247,10 @@ def add_effect_row(
         created_at_ms=now,
     )
     tx.add_outbox(row)
-    if state is OutboxState.READY:
+    if state is not OutboxState.SETTLED:
         tx.bind_idempotent(capability, key, intent_digest=intent, outbox_id=row.outbox_id)
+        if claim and line.holder:
+            return tx.claim_row(row.outbox_id, holder=line.holder, lease_until_ms=now + LEASE_MS) or row
     return row
 
 

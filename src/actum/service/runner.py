@@ -3,7 +3,7 @@
 
 Rules
 1. Only the holder of the runner's lease dispatches; a lease is taken over only when it is over.
-2. The holder is host, boot, pid and chance, so that no two processes and no two lives of one share a name.
+2. Whoever is known to have ended holds nothing, whatever its lease says.
 3. A runner that lost its lease stops before it touches the world.
 4. Every start reconciles before it claims anything.
 """
@@ -30,19 +30,6 @@ from actum.service.walk import walk
 
 RUNNER_LEASE_MS = 30_000
 WALKABLE = (ActivityState.QUEUED, ActivityState.ROUTING)
-
-
-class RunnerName(msgspec.Struct, frozen=True, kw_only=True):
-    """Who this runner is (rule 2)."""
-
-    host: str
-    boot_id: str
-    pid: int
-    chance: str
-
-    def holder(self) -> str:
-        """Return the one name of this life of this process."""
-        return f"{self.host}:{self.boot_id}:{self.pid}:{self.chance}"
 
 
 class Ran(msgspec.Struct, kw_only=True):

@@ -3,10 +3,12 @@
 
 Rules
 1. A later look is an execution of kind settlement with its own receipt, which names the receipt it settles.
-2. A look that can tell moves the row on; one that cannot leaves it where it is, and writes no receipt.
+2. A look that can tell moves the row on; one that cannot leaves it where it is, and writes no receipt. That
+   nothing happened cannot be told while whoever dispatched it may still act.
 3. A person's answer is a signed settlement grant over the receipt it settles; it stays a person's word.
 4. Happened and did-not settle the row; stop ends the wait without repeating anything.
 5. An acknowledged failure says who saw it and when.
+6. A dead letter that was never dispatched is given up by a person and sealed as not attempted.
 """
 
 from __future__ import annotations
@@ -51,22 +53,34 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
 def look_again(line: Line, outbox_id: str) -> Settled:
     """Look at the world of an unsettled row once more (rules 1 and 2)."""
     row, last, sealing = line.store.read(lambda tx: _load(line, tx, outbox_id))
-    seen = line.looker.look(_request(line, row))
+    request = _request(line, row)
+    if request is None:
+        return _untold(row, last)
+    seen = line.looker.look(request)
     sealing = msgspec.structs.replace(sealing, looks=(seen,), finished_at_ms=line.now())
     _, graded = grade(line, sealing)
     tells = graded.situation in (Situation.MATCH, Situation.CONTRARY)
+    if graded.situation is Situation.CONTRARY and line.store.read(lambda tx: may_still_act(line, tx, row)):
+        return _untold(row, last)
     if not tells and _same_grade(last, graded):
-        return Settled(
-            outbox_id=outbox_id, state=row.state, finality=graded.pair.finality,
-            confidence=graded.pair.confidence.value, told=False,
-        )  # fmt: skip
+        return _untold(row, last)
     return commit(line, "settle", lambda tx: _write(line, tx, row, sealing))
+
+
+def _untold(row: OutboxRow, last: ReceiptRow) -> Settled:
+    return Settled(
+        outbox_id=row.outbox_id, state=row.state, finality=EffectFinality(last.graded_finality),
+        confidence=last.graded_confidence, told=False,
+    )  # fmt: skip
 
 
 def answer(line: Line, outbox_id: str, *, word: str, person: Person) -> Settled:
     """Store a person's word about a row that nobody could see the end of (rules 3 and 4)."""
     if word not in ANSWERS:
         raise InvariantViolation("a settlement answer is one of three", word=word)
+    undone = line.store.read(lambda tx: _never_dispatched(tx, outbox_id))
+    if undone is not None:
+        return _give_up(line, undone, word=word, person=person)
     row, last, sealing = line.store.read(lambda tx: _load(line, tx, outbox_id))
     sealing = msgspec.structs.replace(
         sealing,
@@ -84,6 +98,36 @@ def answer(line: Line, outbox_id: str, *, word: str, person: Person) -> Settled:
         return _write(line, tx, row, msgspec.structs.replace(sealing, grant_digest=stored.payload_digest))
 
     return commit(line, "answer", work)
+
+
+def _never_dispatched(tx: Tx, outbox_id: str) -> OutboxRow | None:
+    row = tx.outbox(outbox_id)
+    dead = row is not None and row.state is OutboxState.DEAD and row.kind is OutboxKind.EFFECT
+    return row if dead and row is not None and row.dispatched_at_ms is None else None
+
+
+def _give_up(line: Line, row: OutboxRow, *, word: str, person: Person) -> Settled:
+    """End a dead letter that was never dispatched (rule 6)."""
+    if word == "happened":
+        raise RefusedError(
+            "never_dispatched",
+            failed=f"effect {row.outbox_id} was never dispatched, so it did not happen through this store",
+            state="It is still a dead letter",
+            next_step="Settle it with --stop, and propose it again once its world can be reached",
+        )
+
+    def work(tx: Tx) -> None:
+        require_role(tx, person.name, role="approver")
+        question = tx.open_question(reason=QuestionReason.DEAD_LETTER, subject_ref=row.outbox_id)
+        if question is not None:
+            tx.answer_question(question.question_id, by=person.name, answer=word, now_ms=line.now())
+
+    commit(line, "give_up", work)
+    seal_not_attempted(line, [(row, Refused(reason="given_up", facts={"by": person.name}))])
+    return Settled(
+        outbox_id=row.outbox_id, state=OutboxState.SETTLED, finality=EffectFinality.NOT_ATTEMPTED,
+        confidence=EffectConfidence.VERIFIED.value, told=True,
+    )  # fmt: skip
 
 
 def acknowledge(line: Line, turn_id: str, *, person: Person) -> None:
@@ -127,8 +171,8 @@ def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Se
             state="Its receipts are as they were",
             next_step=f"See them with `actum show {outbox_id}`",
         )
-    job = load_job(line, tx, row)
-    first = tx.executions(outbox_id)[0]
+    backing = load_backing(tx, row)
+    acted = _acted(tx, outbox_id)
     now = line.now()
     execution = Execution(
         execution_id=line.ids.ulid(now),
@@ -139,19 +183,18 @@ def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Se
         kind=ExecutionKind.SETTLEMENT,
         started_at_ms=now,
         finished_at_ms=now,
-        before=first.before,
-        before_digest=first.before_digest,
+        before=acted.before,
+        before_digest=acted.before_digest,
         executor_said=None,
         result_digest=None,
     )
-    acted = [found for found in tx.executions(outbox_id) if found.kind is not ExecutionKind.SETTLEMENT][-1]
     result = None if acted.result_digest is None else content.load_json(line, tx, acted.result_digest)
-    expected = job.effect.descriptor.expected
+    expected = backing.effect.descriptor.expected
     sealing = Sealing(
         row=row,
         execution=execution,
-        effect=job.effect,
-        decision_digest=job.decision_digest,
+        effect=backing.effect,
+        decision_digest=backing.decision_digest,
         grant_digest=None,
         dispatched=True,
         said=None,  # In a settlement only looks and people are heard, not the executor's old word.
@@ -159,36 +202,38 @@ def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Se
         result=None if result is None else foreign.to_plain(result),
         looks=(),
         expected=None if expected is None else expected.digest,
-        context=job.context,
+        context=backing.context,
         finished_at_ms=now,
-        reasoning_route=job.route,
-        content_model_id=job.content_model_id,
+        reasoning_route=backing.route,
+        content_model_id=backing.content_model_id,
         settles=last.payload_digest,
     )
     return row, last, sealing
 
 
-def _request(line: Line, row: OutboxRow) -> LookRequest:
+def _acted(tx: Tx, outbox_id: str) -> Execution:
+    """Return the newest attempt of a row; an adopted row may have none but the settlement that says so."""
+    executions = tx.executions(outbox_id)
+    attempts = [found for found in executions if found.kind is not ExecutionKind.SETTLEMENT]
+    return (attempts or executions)[-1]
+
+
+def _request(line: Line, row: OutboxRow) -> LookRequest | None:
+    """Return what the verifier is asked, or None where this process does not know the capability."""
+    if isinstance(line.registry.find(row.capability), Refused):
+        return None
+
     def load(tx: Tx) -> LookRequest:
         job = load_job(line, tx, row)
-        acted = [
-            found for found in tx.executions(row.outbox_id) if found.kind is not ExecutionKind.SETTLEMENT
-        ][-1]
+        acted = _acted(tx, row.outbox_id)
         result = None if acted.result_digest is None else content.load_json(line, tx, acted.result_digest)
-        descriptor = job.effect.descriptor
-        return LookRequest(
-            capability=descriptor.capability,
-            effect_digest=job.effect.effect_digest,
-            salt=job.effect.salt,
-            descriptor=descriptor,
-            arguments=job.arguments,
-            phase=Phase.LATER,
+        over = line.now() - acted.started_at_ms >= job.capability.info.consistency_window_ms
+        request = look_request(job, phase=Phase.LATER, window_over=over)
+        return msgspec.structs.replace(
+            request,
             before=None if acted.before is None else msgspec.json.decode(acted.before),
             before_digest=acted.before_digest,
             result=None if result is None else foreign.to_plain(result),
-            expected=None if descriptor.expected is None else descriptor.expected.digest,
-            absence_is_proof=job.capability.info.absence_is_proof,
-            window_over=line.now() - acted.started_at_ms >= job.capability.info.consistency_window_ms,
         )
 
     return line.store.read(load)
@@ -241,10 +286,11 @@ def _write(line: Line, tx: Tx, row: OutboxRow, sealing: Sealing) -> Settled:
         tx.move_outbox(row.outbox_id, epoch=row.epoch, state=row.state, to=state, not_before_ms=line.now())
     if state is not OutboxState.CHECK_REQUIRED:
         _close_questions(line, tx, row, sealing)
+        set_waiting(tx, row)
     if state is OutboxState.SETTLED:
         settle_step(tx, row)
-    elif state is OutboxState.RETRY_WAIT:
-        tx.set_visit(row.turn_id, row.step_id, state=StepState.RUNNING)
+    elif state is OutboxState.DEAD and row.state is not OutboxState.DEAD:
+        dead_letter(line, tx, row, why=f"no effect after {row.attempts} attempts")
     line.event(
         tx, "settled", turn_id=row.turn_id,
         body={"outbox_id": row.outbox_id, "state": state.value, "finality": graded.pair.finality.value},

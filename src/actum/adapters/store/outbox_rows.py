@@ -103,6 +103,12 @@ class OutboxRows(Rows):
                 found += _outbox.from_rows(self.rows(sql, *values, limit - len(found)))
         return sorted(found, key=lambda row: row.outbox_id)
 
+    def claim_row(self, outbox_id: str, *, holder: str, lease_until_ms: int) -> OutboxRow | None:
+        """Claim one row that this transaction has just written; None where it does not wait."""
+        sql = _CLAIM.format(due="outbox_id = ? AND state = 'ready'")
+        found = _outbox.from_rows(self.rows(sql, holder, lease_until_ms, self.tenant, outbox_id))
+        return found[0] if found else None
+
     def claim_due(self, where: str, *, order: str) -> str:
         """Return the condition that picks the ids of due rows; one that must lock them says so here."""
         due = f"SELECT outbox_id FROM outbox WHERE tenant = ? AND {where} ORDER BY {order} LIMIT ?"
