@@ -83,7 +83,7 @@ RULES = {
     "message_provenance_whole": "a provenance is whole or absent",
     "message_native_not_cloud": "a native reply names no cloud provider",
     "message_native_has_receipt": "a native reply names the receipt it stands on",
-    "message_native_receipt_earned": "a native reply stands on a receipt of its own turn, graded finalized and verified",
+    "message_native_receipt_earned": "a native reply stands on a receipt of its turn, graded finalized and verified",
 }
 """Every rule that a row can break, by the name it has in both databases."""
 
