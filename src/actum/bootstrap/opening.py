@@ -30,8 +30,8 @@ from actum.model.errors import Refused
 from actum.ports.capability import Capability
 from actum.ports.store import RunnerRow, Store, Tx
 from actum.ports.verifier import Looker, Verifier
+from actum.service.holder import RunnerName
 from actum.service.line import Line
-from actum.service.runner import RunnerName
 
 CHILD = "actum.bootstrap.verifier_process"
 FILES = "actum.capabilities.files:verifiers"

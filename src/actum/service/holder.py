@@ -36,7 +36,13 @@ def _named(holder: str) -> RunnerRow | None:
     if len(parts) != 4 or not parts[2].isdigit():
         return None
     return RunnerRow(
-        tenant="", holder=holder, epoch=0, lease_until_ms=0, boot_id=parts[1], host=parts[0], pid=int(parts[2])
+        tenant="",
+        holder=holder,
+        epoch=0,
+        lease_until_ms=0,
+        boot_id=parts[1],
+        host=parts[0],
+        pid=int(parts[2]),
     )
 
 

@@ -10,7 +10,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from actum.model.activity import FailureCategory
 from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
@@ -44,12 +44,19 @@ def seal_unsealed(line: Line) -> int:
     return len(rows)
 
 
-def seal_not_attempted(line: Line, rows: Sequence[tuple[OutboxRow, Refused | None]]) -> None:
-    """Seal rows that were not attempted; with a refusal where the handler was the one who said no."""
+def seal_not_attempted(
+    line: Line, rows: Sequence[tuple[OutboxRow, Refused | None]], *, also: Callable[[Tx], None] | None = None
+) -> None:
+    """Seal rows that were not attempted; with a refusal where the handler was the one who said no.
+
+    ``also`` is written in the same commit.
+    """
     effects = line.store.read(lambda tx: [_effect(tx, row) for row, _ in rows])
     looks = line.looker.look_many([_request(effect) for effect in effects])
 
     def work(tx: Tx) -> None:
+        if also is not None:
+            also(tx)
         for (row, refused), effect, look in zip(rows, effects, looks, strict=True):
             current = tx.outbox(row.outbox_id)
             if current is None or current.epoch != row.epoch:

@@ -20,6 +20,7 @@ from actum.model.delivery import OutboxKind, OutboxState
 from actum.model.errors import EnvironmentFault
 from actum.ports.store import RunnerRow, Tx
 from actum.service.deliver import claim_due, deliver
+from actum.service.holder import RunnerName
 from actum.service.line import LEASE_MS, Line
 from actum.service.model_calls import call
 from actum.service.not_attempted import seal_unsealed

@@ -18,19 +18,20 @@ import msgspec
 from actum.kernel.delivery import row_after_look
 from actum.model import foreign
 from actum.model.activity import ActivityState
-from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
-from actum.model.errors import InvariantViolation, RefusedError
-from actum.model.grading import EffectFinality, Graded, Situation
+from actum.model.delivery import Execution, ExecutionKind, OutboxKind, OutboxRow, OutboxState
+from actum.model.errors import InvariantViolation, Refused, RefusedError
+from actum.model.grading import EffectConfidence, EffectFinality, Graded, Situation
 from actum.model.grant import Authn, Grant, GrantPurpose
 from actum.model.question import QuestionReason
-from actum.model.work import StepState
 from actum.ports.store import ReceiptRow, Tx
 from actum.ports.verifier import LookRequest, Phase
 from actum.service import content
 from actum.service.answer import CONFIRM_MS, Person, require_role
-from actum.service.job import load_job
+from actum.service.holder import may_still_act
+from actum.service.job import load_backing, load_job, look_request
 from actum.service.line import Line
-from actum.service.outcome import settle_step
+from actum.service.not_attempted import seal_not_attempted
+from actum.service.outcome import dead_letter, set_waiting, settle_step
 from actum.service.points import commit
 from actum.service.receipts import Sealing
 from actum.service.seal import grade, seal, seal_grant
@@ -116,14 +117,14 @@ def _give_up(line: Line, row: OutboxRow, *, word: str, person: Person) -> Settle
             next_step="Settle it with --stop, and propose it again once its world can be reached",
         )
 
-    def work(tx: Tx) -> None:
+    def answered(tx: Tx) -> None:
         require_role(tx, person.name, role="approver")
         question = tx.open_question(reason=QuestionReason.DEAD_LETTER, subject_ref=row.outbox_id)
         if question is not None:
             tx.answer_question(question.question_id, by=person.name, answer=word, now_ms=line.now())
 
-    commit(line, "give_up", work)
-    seal_not_attempted(line, [(row, Refused(reason="given_up", facts={"by": person.name}))])
+    refused = Refused(reason="given_up", facts={"by": person.name})
+    seal_not_attempted(line, [(row, refused)], also=answered)
     return Settled(
         outbox_id=row.outbox_id, state=OutboxState.SETTLED, finality=EffectFinality.NOT_ATTEMPTED,
         confidence=EffectConfidence.VERIFIED.value, told=True,
@@ -284,7 +285,7 @@ def _write(line: Line, tx: Tx, row: OutboxRow, sealing: Sealing) -> Settled:
     state = _state_after(line, tx, row, graded=graded, word=sealing.person_says)
     if state is not row.state:
         tx.move_outbox(row.outbox_id, epoch=row.epoch, state=row.state, to=state, not_before_ms=line.now())
-    if state is not OutboxState.CHECK_REQUIRED:
+    if state is not row.state or sealing.person_says is not None:
         _close_questions(line, tx, row, sealing)
         set_waiting(tx, row)
     if state is OutboxState.SETTLED:
