@@ -139,6 +139,34 @@ class AssertionRow(msgspec.Struct, frozen=True, kw_only=True):
     asserted_at_ms: int
 
 
+class ReceiptEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """What a receipt says about the end of its chain, without its body."""
+
+    receipt_id: str
+    payload_digest: str
+    outbox_id: str
+    kind: str
+    finality: str
+    confidence: str
+    status: str | None
+
+
+class TurnRows(msgspec.Struct, frozen=True, kw_only=True):
+    """The states of everything that belongs to a turn.
+
+    ``questions`` are (reason, state); ``assertions`` the outbox ids that texts claim, None for a text that claims
+    an effect and names no row; ``receipts`` are oldest first.
+    """
+
+    visits: list[str]
+    questions: list[tuple[str, str]]
+    proposals: list[str]
+    rows: list[str]
+    receipts: list[ReceiptEnd]
+    assertions: list[str | None]
+    decisions: int
+
+
 class Tx(Protocol):
     """One transaction, bound to one tenant. Every change is visible to the transaction that made it."""
 
@@ -238,6 +266,7 @@ class Tx(Protocol):
     def take_runner(self, row: RunnerRow, *, over_epoch: int | None) -> bool: ...
     def renew_runner(self, *, holder: str, epoch: int, lease_until_ms: int) -> bool: ...
 
+    def turn_rows(self, turn_id: str) -> TurnRows: ...
     def put_activity(self, activity: Activity) -> None: ...
     def activity(self, turn_id: str) -> Activity | None: ...
     def activities(

@@ -36,7 +36,7 @@ from actum.service.line import Line
 from actum.service.rows import Walked, add_effect_row, failed, step_settled, write_walk
 from actum.service.seal import seal_grant
 from actum.service.standing import refresh
-from actum.service.view import TurnView, load_view, unknown
+from actum.service.view import TurnView, item_of, load_view, unknown
 from actum.service.walk import take_decision, walk
 
 CONFIRM_MS = 24 * 3600 * 1000
@@ -70,9 +70,12 @@ def confirm(
     *,
     person: Person,
     accept_unqualified: bool = False,
-    shown_digest: str | None = None,
+    shown_digest: str | Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Confirm exact effects; return the outbox id of each. All of them, or none."""
+    """Confirm exact effects; return the outbox id of each. All of them, or none.
+
+    ``shown_digest`` is the digest of what was displayed to the person, or one for each question id.
+    """
 
     def work(tx: Tx) -> list[OutboxRow | str]:
         require_role(tx, person.name, role="approver")
@@ -87,7 +90,7 @@ def confirm(
                 effect,
                 person=person,
                 accepts=accept_unqualified,
-                shown_digest=shown_digest,
+                shown_digest=_shown(shown_digest, question),
             )
             for question, effect in zip(loaded, effects, strict=True)
         ]
@@ -98,6 +101,10 @@ def confirm(
         row for row in confirmed if isinstance(row, OutboxRow) and row.state is OutboxState.CLAIMED
     ]
     return [row.outbox_id if isinstance(row, OutboxRow) else row for row in confirmed]
+
+
+def _shown(given: str | Mapping[str, str] | None, question: Question) -> str | None:
+    return given.get(question.question_id, "") if isinstance(given, Mapping) else given
 
 
 def _confirm(
@@ -111,13 +118,13 @@ def _confirm(
     shown_digest: str | None,
 ) -> OutboxRow | str:
     proposal, descriptor = _proposal(tx, row), row.descriptor
-    turn = load_view(line, tx, question.turn_id)
+    item = item_of(tx, question.turn_id)
     # Rule 3
     if not may_confirm(
         descriptor.effect_class,
         person=person.name,
-        submitter=turn.item.principal,
-        on_behalf_of=turn.item.on_behalf_of,
+        submitter=item.principal,
+        on_behalf_of=item.on_behalf_of,
     ):
         raise RefusedError(
             "confirm_not_independent",
@@ -155,14 +162,14 @@ def _confirm(
         subject_digest=row.effect_digest,
         qualification_digest=None if qualification is None else qualification.digest,
         shown_digest=question.shown_digest,
-        task=turn.item.work_item_id,
+        task=item.work_item_id,
         issued_at_ms=now,
         expires_at_ms=now + (CONFIRM_MONEY_MS if money else CONFIRM_MS),
         nonce=line.ids.salt(),
         accepts_unqualified=accepts,
     )
     _answer(tx, question, by=person.name, answer="confirmed", now_ms=now)
-    intent = intent_digest(descriptor, principal=turn.item.principal)
+    intent = intent_digest(descriptor, principal=item.principal)
     bound = tx.find_idempotent(descriptor.capability, descriptor.idempotency_key)
     if bound is not None:
         return _confirmed_twice(line, tx, proposal, bound=bound, intent=intent)
@@ -225,7 +232,7 @@ def _refuse(line: Line, tx: Tx, question: Question, *, person: Person, reason: s
     outbox = add_effect_row(
         line, tx, turn_id=question.turn_id, step_id=proposal.step_id, effect_digest=row.effect_digest,
         capability=row.descriptor.capability, key=row.descriptor.idempotency_key,
-        intent=intent_digest(row.descriptor, principal=load_view(line, tx, question.turn_id).item.principal),
+        intent=intent_digest(row.descriptor, principal=item_of(tx, question.turn_id).principal),
         grant_id=None, state=OutboxState.SETTLED,
     )  # fmt: skip
     tx.set_proposal(proposal.proposed_action_id, state=ProposalState.DECLINED, refusal=reason or None)

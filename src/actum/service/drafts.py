@@ -9,7 +9,6 @@ Rules
 1. The draft is written and flushed, with its folder, before the transaction; it is removed after the commit.
 2. One refused item does not refuse the others: they are stored one by one, each with a draft of its own.
 3. Whether a draft is still there is looked up when the error is written, and the error says what was found.
-4. What fails after the commit is no unsaved turn: the error says that the work is stored.
 """
 
 from __future__ import annotations
@@ -28,16 +27,14 @@ from actum.service.submit import Accepted, submit_many
 
 
 class Draft:
-    """A draft on the disk, and whether the work in it was committed."""
+    """A draft on the disk."""
 
     def __init__(self, path: Path, body: bytes) -> None:
         self.path = path
-        self.stored = False
         self._digest = canonical.digest_bytes(body)
 
-    def committed(self) -> None:
-        """Remove the draft: the work is in the store."""
-        self.stored = True
+    def remove(self) -> None:
+        """Remove the draft: its work is in the store, or was refused and is told so."""
         self.path.unlink(missing_ok=True)
 
     def is_there(self) -> bool:
@@ -53,25 +50,24 @@ def submit_spooled(
 ) -> list[Accepted | ActumError]:
     """Store some submissions in one commit; return for each what came of it, in the order given.
 
-    A refused item is answered with its error. Raises `turn_not_saved` where the store did not do its part, and
-    `walk_stopped` where the work was stored and its walk was not finished.
+    A refused item is answered with its error. Raises `turn_not_saved` where the store did not do its part.
     """
     draft = write_draft(submissions, folder=drafts, name=line.new_id())
     try:
         return [*_submit(line, submissions, draft=draft, principal=principal)]
     except (RefusedError, UsageError) as error:
         if len(submissions) == 1:
-            draft.path.unlink(missing_ok=True)
+            draft.remove()
             return [error]
     # Rule 2
     singles = [write_draft([one], folder=drafts, name=line.new_id()) for one in submissions]
-    draft.path.unlink(missing_ok=True)
+    draft.remove()
     answers: list[Accepted | ActumError] = []
     for one, single in zip(submissions, singles, strict=True):
         try:
             answers += _submit(line, [one], draft=single, principal=principal)
         except (RefusedError, UsageError) as error:
-            single.path.unlink(missing_ok=True)
+            single.remove()
             answers.append(error)
     return answers
 
@@ -80,13 +76,13 @@ def _submit(
     line: Line, submissions: Sequence[Submission], *, draft: Draft, principal: str | None
 ) -> list[Accepted]:
     try:
-        return submit_many(line, submissions, principal=principal, on_stored=draft.committed)
+        accepted = submit_many(line, submissions, principal=principal)
+    except (RefusedError, UsageError):
+        raise
     except ActumError as error:
-        if draft.stored:
-            raise _walk_stopped(error) from error
-        if isinstance(error, RefusedError | UsageError):
-            raise
         raise not_saved(error, draft) from error
+    draft.remove()
+    return accepted
 
 
 def not_saved(error: ActumError, draft: Draft) -> ActumError:
@@ -101,16 +97,6 @@ def not_saved(error: ActumError, draft: Draft) -> ActumError:
     if isinstance(error, CorruptRecordError):
         return CorruptRecordError("turn_not_saved", failed=failed, state=state, next_step=next_step)
     return EnvironmentFault("turn_not_saved", failed=failed, state=state, next_step=next_step)
-
-
-def _walk_stopped(error: ActumError) -> ActumError:
-    # Rule 4
-    return EnvironmentFault(
-        "walk_stopped",
-        failed=f"the work was stored and not decided: {error.failed}",
-        state="Its turn stands where it stood; nothing of the input is lost",
-        next_step="Run `actum run`, which walks on what a stop left",
-    )
 
 
 def write_draft(submissions: Sequence[Submission], *, folder: Path, name: str) -> Draft:

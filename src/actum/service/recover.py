@@ -37,12 +37,15 @@ CHECK = "what was interrupted: look with `actum settle`, or say what happened"
 
 def reconcile(line: Line) -> Reconciliation:
     """Decide what every unfinished thing becomes, in one commit; return what was changed."""
+    line.claimed.clear()  # What was claimed for this runner before becomes ready like any other.
     return commit(line, "reconcile", lambda tx: _reconcile(line, tx))
 
 
 def left_behind(line: Line) -> bool:
     """Tell whether a run of this process broke off and left rows that nobody works on."""
-    return bool(line.store.read(lambda tx: tx.outbox_in(OutboxState.CLAIMED, OutboxState.DISPATCHED)))
+    ours = {row.outbox_id for row in line.claimed}
+    found = line.store.read(lambda tx: tx.outbox_in(OutboxState.CLAIMED, OutboxState.DISPATCHED))
+    return any(row.outbox_id not in ours for row in found)
 
 
 def _reconcile(line: Line, tx: Tx) -> Reconciliation:

@@ -7,11 +7,14 @@ import msgspec
 
 from actum.kernel.standing import ChainEnd, Facts, stand
 from actum.model.activity import Activity, ActivityState, FailureCategory
+from actum.model.delivery import OutboxState
 from actum.model.grading import EffectConfidence, EffectFinality, EffectStatus
-from actum.model.question import Question, QuestionReason, QuestionState
+from actum.model.proposal import ProposalState
+from actum.model.question import QuestionReason, QuestionState
 from actum.model.work import StepState
-from actum.ports.store import ReceiptRow, Tx
+from actum.ports.store import ReceiptEnd, ReceiptRow, TurnRows, Tx
 
+OPEN = QuestionState.OPEN.value
 SETTLED_VISITS = (StepState.DONE, StepState.FAILED)
 
 
@@ -24,9 +27,9 @@ def refresh(
     tx: Tx, turn_id: str, *, now_ms: int, title: str | None = None, looking: bool = False
 ) -> Activity:
     """Write and return the turn's activity row. ``looking`` tells that its dispatched row is being looked at."""
-    found = tx.activity(turn_id)
-    questions = tx.questions(turn_id)
-    standing = stand(_facts(tx, turn_id, questions, looking=looking))
+    found = None if title is not None else tx.activity(turn_id)
+    rows = tx.turn_rows(turn_id)
+    standing = stand(facts_of(tx, turn_id, rows, looking=looking))
     activity = Activity(
         turn_id=turn_id,
         tenant=tx.tenant,
@@ -37,7 +40,7 @@ def refresh(
         failure_category=standing.failure_category,
         failure_reason=standing.failure_reason,
         label=standing.label,
-        open_questions=sum(question.state is QuestionState.OPEN for question in questions),
+        open_questions=sum(state == OPEN for _, state in rows.questions),
         acknowledged_by=found.acknowledged_by if found else None,
         acknowledged_at_ms=found.acknowledged_at_ms if found else None,
         updated_at_ms=now_ms,
@@ -57,28 +60,26 @@ def in_flight_recovered(tx: Tx, turn_id: str, *, now_ms: int) -> None:
         )
 
 
-def _facts(tx: Tx, turn_id: str, questions: list[Question], *, looking: bool) -> Facts:
-    visits = tx.visits(turn_id)
-    receipts = tx.receipts(turn_id)
-    opened = [question.reason for question in questions if question.state is QuestionState.OPEN]
-    assertions = [found for found in tx.assertions(turn_id) if found.asserts is not None]
-    executed = {row.outbox_id for row in receipts if row.kind == "effect"}
+def facts_of(tx: Tx, turn_id: str, rows: TurnRows, *, looking: bool) -> Facts:
+    """Return what the rows of a turn say, for the kernel to judge."""
+    visits = tuple(StepState(state) for state in rows.visits)
+    opened = [reason for reason, state in rows.questions if state == OPEN]
+    executed = {end.outbox_id for end in rows.receipts if end.kind == "effect"}
+    ends: dict[str, ReceiptEnd] = {end.outbox_id: end for end in rows.receipts}
     return Facts(
-        visits=tuple(visit.state for visit in visits),
-        undecided=not visits or any(visit.state not in SETTLED_VISITS for visit in visits),
-        failure=_failure(tx, turn_id) if any(visit.state is StepState.FAILED for visit in visits) else None,
-        open_judgments=opened.count(QuestionReason.JUDGMENT),
-        open_confirms=opened.count(QuestionReason.CONFIRM),
-        open_checks=opened.count(QuestionReason.CHECK_REQUIRED),
-        proposals=tuple(proposal.state for proposal in tx.proposals(turn_id)),
-        rows=tuple(row.state for row in tx.outbox_of_turn(turn_id)),
+        visits=visits,
+        undecided=not visits or any(state not in SETTLED_VISITS for state in visits),
+        failure=_failure(tx, turn_id) if StepState.FAILED in visits else None,
+        open_judgments=opened.count(QuestionReason.JUDGMENT.value),
+        open_confirms=opened.count(QuestionReason.CONFIRM.value),
+        open_checks=opened.count(QuestionReason.CHECK_REQUIRED.value),
+        proposals=tuple(ProposalState(state) for state in rows.proposals),
+        rows=tuple(OutboxState(state) for state in rows.rows),
         looking=looking,
-        chains=tuple(chain_end(row) for row in newest(receipts)),
-        receipts=tuple(row.payload_digest for row in receipts),
-        decisions=len(tx.decisions(turn_id)),
-        unbacked_assertions=sum(
-            found.outbox_id is None or found.outbox_id not in executed for found in assertions
-        ),
+        chains=tuple(chain_end(tx, end) for end in ends.values()),
+        receipts=tuple(end.payload_digest for end in rows.receipts),
+        decisions=rows.decisions,
+        unbacked_assertions=sum(row is None or row not in executed for row in rows.assertions),
     )
 
 
@@ -90,17 +91,22 @@ def newest(receipts: list[ReceiptRow]) -> list[ReceiptRow]:
     return list(ends.values())
 
 
-def chain_end(row: ReceiptRow) -> ChainEnd:
+def chain_end(tx: Tx, end: ReceiptEnd) -> ChainEnd:
     """Return what the newest receipt of a chain says about its end."""
-    words = msgspec.json.decode(row.body, type=_Words)
+    # A success says everything in its grade; only the others have words that are worth reading their body for.
+    words = None
+    if end.status != EffectStatus.SUCCESS.value:
+        row = tx.receipt(end.receipt_id)
+        words = None if row is None else msgspec.json.decode(row.body, type=_Words)
+    refused = words is not None and words.refused and end.finality == EffectFinality.NOT_ATTEMPTED.value
     return ChainEnd(
-        kind=row.kind,
-        status=None if row.status is None else EffectStatus(row.status),
-        finality=EffectFinality(row.graded_finality),
-        confidence=EffectConfidence(row.graded_confidence),
-        refused=words.failure_code if row.graded_finality == "not_attempted" and words.refused else None,
-        person_says=words.person_says,
-        said_by=words.said_by,
+        kind=end.kind,
+        status=None if end.status is None else EffectStatus(end.status),
+        finality=EffectFinality(end.finality),
+        confidence=EffectConfidence(end.confidence),
+        refused=words.failure_code if words is not None and refused else None,
+        person_says=None if words is None else words.person_says,
+        said_by=None if words is None else words.said_by,
     )
 
 
@@ -118,5 +124,3 @@ def _failure(tx: Tx, turn_id: str) -> tuple[FailureCategory, str]:
     body = msgspec.json.decode(events[-1].body, type=_FailureBody)
     return body.category, body.reason
 
-
-__all__ = ["chain_end", "in_flight_recovered", "newest", "refresh"]

@@ -32,6 +32,7 @@ from actum.adapters.store.outbox_rows import OutboxRows
 from actum.adapters.store.postgres_faults import missing_driver, shown, translate
 from actum.adapters.store.postgres_schema import schema_digest, tables_of_others
 from actum.adapters.store.sqlite_faults import edited, foreign
+from actum.adapters.store.standing_rows import StandingRows
 from actum.adapters.store.work_rows import WorkRows
 from actum.model.errors import ActumError, InvariantViolation
 
@@ -57,7 +58,7 @@ def translated(sql: str) -> str:
     return sql.replace("%", "%%").replace("?", "%s")
 
 
-class PostgresTx(WorkRows, HumanRows, OutboxRows, EvidenceRows, ActivityRows):
+class PostgresTx(WorkRows, HumanRows, OutboxRows, EvidenceRows, ActivityRows, StandingRows):
     """A transaction on one connection."""
 
     _names = itertools.count()

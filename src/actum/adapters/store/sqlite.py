@@ -27,6 +27,7 @@ from actum.adapters.store.human_rows import HumanRows
 from actum.adapters.store.migrations import migrations, pending
 from actum.adapters.store.outbox_rows import OutboxRows
 from actum.adapters.store.sqlite_faults import BUSY_MS, edited, foreign, opening, translate
+from actum.adapters.store.standing_rows import StandingRows
 from actum.adapters.store.work_rows import WorkRows
 from actum.model.errors import EnvironmentFault, InvariantViolation
 
@@ -43,7 +44,7 @@ _MIGRATIONS = (
 )
 
 
-class SqliteTx(WorkRows, HumanRows, OutboxRows, EvidenceRows, ActivityRows):
+class SqliteTx(WorkRows, HumanRows, OutboxRows, EvidenceRows, ActivityRows, StandingRows):
     """A transaction on one connection."""
 
     def __init__(self, connection: Any, *, tenant: str, path: Path) -> None:

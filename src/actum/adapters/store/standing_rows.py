@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that says where a turn stands, read in one statement: it is read in every commit of the line."""
+
+from __future__ import annotations
+
+from actum.adapters.store.rows import Rows
+from actum.ports.store import ReceiptEnd, TurnRows
+
+_NONE = "CAST(NULL AS TEXT)"
+_SQL = f"""
+SELECT 'visit' AS what, step_id AS a, state AS b, {_NONE} AS c, {_NONE} AS d, {_NONE} AS e, {_NONE} AS f
+  FROM step_visit WHERE tenant = ? AND turn_id = ?
+UNION ALL SELECT 'question', reason, state, {_NONE}, {_NONE}, {_NONE}, {_NONE}
+  FROM question WHERE tenant = ? AND turn_id = ?
+UNION ALL SELECT 'proposal', proposed_action_id, state, {_NONE}, {_NONE}, {_NONE}, {_NONE}
+  FROM proposal WHERE tenant = ? AND turn_id = ?
+UNION ALL SELECT 'row', outbox_id, state, {_NONE}, {_NONE}, {_NONE}, {_NONE}
+  FROM outbox WHERE tenant = ? AND turn_id = ?
+UNION ALL SELECT 'receipt', receipt_id, payload_digest, outbox_id, kind, graded_finality || ' ' || graded_confidence,
+       status
+  FROM receipt WHERE tenant = ? AND turn_id = ?
+UNION ALL SELECT 'assertion', assertion_id, outbox_id, {_NONE}, {_NONE}, {_NONE}, {_NONE}
+  FROM assertion WHERE tenant = ? AND turn_id = ? AND asserts IS NOT NULL
+UNION ALL SELECT 'decision', digest, {_NONE}, {_NONE}, {_NONE}, {_NONE}, {_NONE}
+  FROM decision WHERE tenant = ? AND turn_id = ?
+"""
+_SELECTS = 7
+
+
+class StandingRows(Rows):
+    """The one query behind every activity row."""
+
+    def turn_rows(self, turn_id: str) -> TurnRows:
+        """Return the states of everything that belongs to a turn; receipts are oldest first."""
+        found: dict[str, list[tuple[str | None, ...]]] = {}
+        for row in self.rows(_SQL, *(self.tenant, turn_id) * _SELECTS):
+            found.setdefault(row[0], []).append(tuple(row[1:]))
+        receipts = [
+            ReceiptEnd(
+                receipt_id=str(row[0]),
+                payload_digest=str(row[1]),
+                outbox_id=str(row[2]),
+                kind=str(row[3]),
+                finality=str(row[4]).split(" ")[0],
+                confidence=str(row[4]).split(" ")[1],
+                status=row[5],
+            )
+            for row in sorted(found.get("receipt", []), key=lambda row: str(row[0]))
+        ]
+        return TurnRows(
+            visits=[str(row[1]) for row in found.get("visit", [])],
+            questions=[(str(row[0]), str(row[1])) for row in found.get("question", [])],
+            proposals=[str(row[1]) for row in found.get("proposal", [])],
+            rows=[str(row[1]) for row in found.get("row", [])],
+            receipts=receipts,
+            assertions=[row[1] for row in found.get("assertion", [])],
+            decisions=len(found.get("decision", [])),
+        )
