@@ -3,7 +3,8 @@
 
 Rules
 1. A store that was copied or restored is not run before it was adopted.
-2. The first start, and every start after the lease was lost, reconciles before anything is claimed.
+2. The first start, every start after the lease was lost, and every start after a run that broke off reconciles
+   before anything is claimed.
 3. The beat runs in a thread of its own; a beat that comes too late has lost the lease, and the next start says so.
 """
 
@@ -17,7 +18,7 @@ from actum.bootstrap.opening import Opened
 from actum.kernel.recovery import Reconciliation
 from actum.model.errors import EnvironmentFault, InvariantViolation
 from actum.service import runner
-from actum.service.recover import reconcile
+from actum.service.recover import left_behind, reconcile
 
 HEARTBEAT_S = 5.0
 
@@ -57,6 +58,8 @@ class HeldLease:
             self._lost = False
             self._reconciled = reconcile(self._opened.line)
             self._start_beat()
+        elif left_behind(self._opened.line):
+            self._reconciled = reconcile(self._opened.line)
         if self._reconciled is None:
             raise InvariantViolation("a held lease was reconciled")
         return Start(first=first, reconciled=self._reconciled)
