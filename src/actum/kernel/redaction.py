@@ -104,7 +104,8 @@ class _Walk:
             pieces: list[str] = []
             position = 0
             for span in spans:
-                pieces += (text[position : span.start], self._replaced(span.kind))
+                placeholder = self._replaced(span.kind)
+                pieces += (text[position : span.start], span.quote, placeholder, span.quote)
                 position = span.end
             text = "".join([*pieces, text[position:]])
         return text

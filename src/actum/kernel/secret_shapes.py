@@ -240,6 +240,8 @@ def _named_value(reader: ValueReader, name: str, match: re.Match[str], before: s
     in_prose = match[2] == ":" and not match[1]
     if meaning.plural or (in_prose and (not meaning.strong or " " in name)):
         return reader.read_if_random(match.end(), meaning)
+    if match[1]:
+        return reader.read_json(match.end(), meaning.kind, match[1])
     return reader.read(match.end(), meaning.kind)
 
 

@@ -15,15 +15,17 @@ from actum.kernel.secret_names import SecretKind, SecretName
 
 _unquoted = re.compile(r"[^\s\"'`&;<>]+", re.ASCII)
 _unquoted_start = re.compile(r"[^\s\"'`&;<>]{1,256}", re.ASCII)
+_number = re.compile(r"-?[0-9.]{1,40}(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
 _NO_VALUES = frozenset({"true", "false", "null", "none", "undefined", "nil"})
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A secret stands at text[start:end]."""
+    """A secret stands at text[start:end]; `quote` goes around its placeholder where JSON would break without."""
 
     start: int
     end: int
     kind: SecretKind
+    quote: str = ""
 
 
 PLACEHOLDER = re.compile(r"\[redacted:[a-z_]{1,32}\]", re.ASCII)
@@ -52,6 +54,16 @@ class ValueReader:
         if not kept or kept.lower() in _NO_VALUES or (taken and not kept[taken.end() :].strip(",)}]")):
             return None
         return Span(match.start(), match.start() + len(kept), kind)
+
+    def read_json(self, position: int, kind: SecretKind, quote: str) -> Span | None:
+        """Read the value after a quoted name: an object or list is left to who parses it, a number gets quotes."""
+        if self._text[position : position + 1] in ("{", "["):
+            return None
+        span = self.read(position, kind)
+        if span is None or not _number.fullmatch(self._text, span.start, span.end):
+            return span
+        opened = self._text[max(0, span.start - len(quote)) : span.start] == quote
+        return span if opened else Span(span.start, span.end, kind, quote)
 
     def read_if_random(self, position: int, meaning: SecretName) -> Span | None:
         if self._text[position : position + 1] in ('"', "'"):

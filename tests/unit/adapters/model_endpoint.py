@@ -114,11 +114,11 @@ def giving(value: object, **how: Any) -> Behaviour:
 
 
 def endless(handler: Handler) -> None:
-    """Send a body that never ends."""
+    """Send a body that ends long after anybody should still be reading: 64 MiB."""
     handler.send_response(200)
     handler.send_header("Content-Type", "application/json")
     handler.end_headers()
-    while not handler.seen.release.is_set():
+    for _ in range(1024):
         handler.wfile.write(b" " * 65536)
 
 
@@ -128,8 +128,10 @@ def silent(handler: Handler) -> None:
 
 
 def dripping(handler: Handler) -> None:
-    """Send one byte of a header at a time: each operation is quick, the whole never ends."""
+    """Send one byte of a header at a time: each operation is quick, the whole takes eight seconds."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-    while not handler.seen.release.wait(0.05):
+    for _ in range(160):
+        if handler.seen.release.wait(0.05):
+            return
         handler.wfile.write(b"a")
         handler.wfile.flush()

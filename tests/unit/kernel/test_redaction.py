@@ -127,6 +127,9 @@ def test_rule_1_what_hangs_below_a_secret_name_goes_with_it() -> None:
         (f"https://{TOKEN}:x-oauth-basic@h", "https://[redacted:api_key]:x-oauth-basic@h"),
         ('{"password": "a b\\" c", "n": 1}', '{"password": "[redacted:password]", "n": 1}'),
         ('{\\"password\\": \\"x y\\"}', '{\\"password\\": \\"[redacted:password]\\"}'),
+        ('{"pwd": 1234, "n": 1}', '{"pwd": "[redacted:password]", "n": 1}'),
+        ('{\\"pwd\\": -1.5e3}', '{\\"pwd\\": \\"[redacted:password]\\"}'),
+        ('{"pwd": "1234"}', '{"pwd": "[redacted:password]"}'),
         ("password = 'x", "password = '[redacted:password]"),
         ("Your password: hunter2 thanks", "Your password: [redacted:password] thanks"),
         ("API key: abcd1234", "API key: [redacted:api_key]"),
@@ -160,6 +163,7 @@ def test_rule_2_the_shape_of_a_secret_is_found_in_text(text: str, expected: str)
         "01ARZ3NDEKTSV4RRFFQ69G5FAV 3f2504e0-4f89-11d3-9a0c-0305e82c3301",
         "password: null, token=true, [redacted:token]",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        '{"token": {"n": 1}, "secret": [2, 3], "password": null, "tokens": 37}',
         "sk-learn task-force-one disk_live_view",
     ],
 )
