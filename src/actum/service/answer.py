@@ -33,6 +33,7 @@ from actum.model.work import StepState
 from actum.ports.store import EffectRow, Tx
 from actum.service import content
 from actum.service.line import Line
+from actum.service.points import commit
 from actum.service.rows import Walked, add_effect_row, failed, step_settled, write_walk
 from actum.service.seal import seal_grant
 from actum.service.standing import refresh
@@ -95,7 +96,7 @@ def confirm(
             for question, effect in zip(loaded, effects, strict=True)
         ]
 
-    confirmed = line.store.write(work)
+    confirmed = commit(line, "confirm", work)
     # Only now: a row of a commit that failed must not be taken for one that is ours.
     line.claimed += [
         row for row in confirmed if isinstance(row, OutboxRow) and row.state is OutboxState.CLAIMED
@@ -219,7 +220,7 @@ def refuse(line: Line, question_ids: Sequence[str], *, person: Person, reason: s
             for question_id in question_ids
         ]
 
-    return line.store.write(work)
+    return commit(line, "refuse", work)
 
 
 def _refuse(line: Line, tx: Tx, question: Question, *, person: Person, reason: str) -> str:
@@ -287,7 +288,7 @@ def judge(
         )
         return write_walk(line, tx, view, walked)
 
-    if not line.store.write(work):
+    if not commit(line, "judge", work):
         raise InvariantViolation("an open question's step is walked by its answer only", question=question_id)
     walk(line, question.turn_id)
     return question.turn_id

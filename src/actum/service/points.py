@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every commit of the delivery module has a name, and around each name a test can stop the process.
+"""Every commit of the service has a name, and around each name a test can stop the process.
 
-``commit`` is the only way the delivery module writes; a test reads the names out of its source, so a commit
-without a point cannot be added. In ordinary use reaching a point does nothing.
+``commit`` is the only way the service writes; a test reads the names out of its source, so a commit without a
+point cannot be added. In ordinary use reaching a point does nothing.
 """
 
 from __future__ import annotations

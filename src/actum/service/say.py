@@ -19,6 +19,7 @@ from actum.model.receipt import Receipt
 from actum.ports.store import AssertionRow, Tx
 from actum.service import content
 from actum.service.line import Line
+from actum.service.points import commit
 from actum.service.standing import refresh
 from actum.service.view import unknown
 
@@ -70,7 +71,7 @@ def say(
         refresh(tx, turn_id, now_ms=line.now())
         return message
 
-    return line.store.write(work)
+    return commit(line, "say", work)
 
 
 def _is_native(provenance: Provenance | None) -> bool:

@@ -25,6 +25,7 @@ from actum.model.work import StepState, StepVisit, Submission, Turn, TurnReason,
 from actum.ports.store import Tx
 from actum.service import content
 from actum.service.line import Line
+from actum.service.points import commit
 from actum.service.rows import Walked, failed, write_walk
 from actum.service.standing import refresh
 from actum.service.view import TurnView
@@ -73,7 +74,7 @@ def submit_many(
     for one in ready:
         if one.view is not None:
             one.walked = find(line, one.view)
-    return line.store.write(lambda tx: [_store(line, tx, one) for one in ready])
+    return commit(line, "accept", lambda tx: [_store(line, tx, one) for one in ready])
 
 
 def _prepare(

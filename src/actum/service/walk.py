@@ -21,6 +21,7 @@ from actum.model.work import StepState
 from actum.ports.store import VisitRow
 from actum.service import record
 from actum.service.line import Line
+from actum.service.points import commit
 from actum.service.rows import Walked, write_walk
 from actum.service.stage import stage_effect
 from actum.service.view import TurnView, apply_writes, load_view
@@ -106,4 +107,4 @@ def _base(view: TurnView) -> frozenset[tuple[str, StepState]]:
 
 
 def _write(line: Line, view: TurnView, walked: Walked) -> bool:
-    return line.store.write(lambda tx: write_walk(line, tx, view, walked))
+    return commit(line, "walk", lambda tx: write_walk(line, tx, view, walked))
