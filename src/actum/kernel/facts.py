@@ -50,15 +50,11 @@ class Facts(dict[str, object]):
         self.subject = subject
         self.readers = readers
         self.context = context
-        # Rule 3
-        self["ctx.now_ms"] = context.now_ms
-        self["ctx.work_type"] = context.work_type
-        self["ctx.status"] = context.status
 
     def __missing__(self, name: str) -> object:
         reader = self.readers.get(name)
         if reader is None:
-            raise InvariantViolation("a plan reads declared fields only", field=name)
+            return self._from_context(name)
         value = self.raw(name)
         if value is ABSENT or value is None:  # Rule 1
             value = Unusable("field_missing", name)
@@ -70,6 +66,16 @@ class Facts(dict[str, object]):
                 value = Unusable("field_not_among_values", name)
         self[name] = value
         return value
+
+    def _from_context(self, name: str) -> object:
+        # Rule 3
+        if name == "ctx.now_ms":
+            return self.context.now_ms
+        if name == "ctx.work_type":
+            return self.context.work_type
+        if name == "ctx.status":
+            return self.context.status
+        raise InvariantViolation("a plan reads declared fields only", field=name)
 
     def raw(self, name: str) -> object:
         """Return the foreign value of a declared field as it stands in the subject, or `ABSENT`."""

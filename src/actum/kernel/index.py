@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
+import msgspec
+
 from actum.kernel.evaluate import CompileRegex, Evaluate, compile_plan, literal_value
 from actum.kernel.facts import Facts, FieldReader, reader_for
 from actum.kernel.parsers import Unusable
@@ -84,7 +86,7 @@ class _Signature(NamedTuple):
     rules: list[IndexedRule]
 
 
-class Found(NamedTuple):
+class Found(msgspec.Struct, frozen=True):
     """What a look-up saw: the rules that hit and the ones that could not be applied."""
 
     hits: tuple[IndexedRule, ...]

@@ -18,7 +18,8 @@ What a walk leaves (decision, question or visible failure) is written in `actum.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+import msgspec
 
 from actum.kernel.facts import Facts
 from actum.kernel.index import RulebookIndex, StepIndex
@@ -56,7 +57,7 @@ from actum.model.walk import (
 _DETERMINISTIC = (Rung.STRUCTURED, Rung.PATTERN, Rung.LEARNED)
 
 
-class _Walk(NamedTuple):
+class _Walk(msgspec.Struct, frozen=True):
     """One pass over the deterministic rungs."""
 
     answers: tuple[RungAnswer, ...]
@@ -91,7 +92,7 @@ def decide(
     if model_reply is not None and (refused := may_call_model(step)) is not None:  # Rule 2
         return refused
     facts = Facts(subject, readers=at.readers, context=context)
-    bound = Bound(at, facts, index, subject_digest or foreign.digest_foreign(dict(subject)))
+    bound = Bound(at, facts, index, subject_digest or foreign.digest_foreign(subject))
     if step.kind is StepKind.JUDGMENT:  # Rule 4
         return _ask_at_judgment(bound)
     walk = _descend(at, facts, index)
@@ -128,7 +129,7 @@ def decide_by_person(
     at = _step_index(index, step)
     if (question.process, question.step_id) != (step.process, step.id):
         return Refused(reason="question_of_another_step", facts={"step": step.id, "asked": question.step_id})
-    subject_digest = foreign.digest_foreign(dict(subject))
+    subject_digest = foreign.digest_foreign(subject)
     if subject_digest != question.subject_digest:
         return Refused(reason="subject_changed", facts={"step": step.id})
     if index.rulebook_digest != question.rulebook_digest:

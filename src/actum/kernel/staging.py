@@ -11,7 +11,9 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, cast
+from typing import cast
+
+import msgspec
 
 from actum.kernel.evaluate import compile_plan
 from actum.kernel.facts import Facts
@@ -33,7 +35,7 @@ from actum.model.process import (
 from actum.model.walk import FieldWrite, Stage
 
 
-class Outcome(NamedTuple):
+class Outcome(msgspec.Struct, frozen=True):
     """What a THEN came to: values to write and stages."""
 
     writes: tuple[FieldWrite, ...]

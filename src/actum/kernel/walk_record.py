@@ -11,7 +11,7 @@ Rules
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from actum.kernel.facts import Facts
 from actum.kernel.index import RulebookIndex, StepIndex
@@ -56,7 +56,7 @@ _TAILS = {
 }
 
 
-class Bound(NamedTuple):
+class Bound(msgspec.Struct, frozen=True):
     """What stays the same during one walk."""
 
     at: StepIndex
@@ -65,7 +65,7 @@ class Bound(NamedTuple):
     subject_digest: str
 
 
-class Spent(NamedTuple):
+class Spent(msgspec.Struct, frozen=True):
     """What a model call of this visit cost and where it is kept."""
 
     tokens: Tokens

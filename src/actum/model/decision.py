@@ -173,16 +173,16 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def check_entries(entries: tuple[RungEntry, ...]) -> None:
     """Raise InvariantViolation unless there is one entry for each rung, in order."""
-    if tuple([entry.rung for entry in entries]) != RUNGS:  # Rule 1
-        _broken("five rungs in one order", rungs=[entry.rung.value for entry in entries])
+    if tuple([entry.rung for entry in entries]) != RUNGS:
+        _broken("five rungs in one order", rungs=[entry.rung.value for entry in entries])  # Rule 1
 
 
 def _check_walk(entries: tuple[RungEntry, ...], label: Rung) -> None:
     check_entries(entries)
-    won = [entry for entry in entries if entry.outcome is RungOutcome.WON]
-    if len(won) != 1 or won[0].rung is not label or not won[0].ran:  # Rule 2
-        _broken("the label is the rung that won", label=label.value)
     at = _POSITION[label]
+    outcomes = [entry.outcome for entry in entries]
+    if outcomes.count(RungOutcome.WON) != 1 or outcomes[at] is not RungOutcome.WON or not entries[at].ran:
+        _broken("the label is the rung that won", label=label.value)  # Rule 2
     for entry in entries[at + 1 :]:  # Rule 3
         if entry.ran:
             _broken("no rung below the winner ran", rung=entry.rung.value)

@@ -9,7 +9,7 @@ Rules
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from actum.kernel.facts import Facts
 from actum.kernel.index import IndexedRule, RuleIndex, StepIndex
@@ -18,7 +18,7 @@ from actum.kernel.staging import Outcome, resolve_then
 from actum.model.decision import Condition, ConditionKind, Rung, RungEntry, RungOutcome, Skip
 
 
-class Offer(NamedTuple):
+class Offer(msgspec.Struct, frozen=True):
     """What a rung would decide. ``withheld`` are the actions that an unconfirmed pattern may not stage."""
 
     id: str
@@ -28,7 +28,7 @@ class Offer(NamedTuple):
     withheld: tuple[str, ...] = ()
 
 
-class RungAnswer(NamedTuple):
+class RungAnswer(msgspec.Struct, frozen=True):
     """One rung's entry and its offers: one where it can decide, several where hits conflict, else none."""
 
     entry: RungEntry
