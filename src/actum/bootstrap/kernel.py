@@ -212,7 +212,7 @@ class Kernel:
         """
         with self._running:
             start = self._runner.ensure()
-            ran = runner.run_until_idle(self.line, reconciled=start.reconciled, first=start.first, look=look)
+            ran = runner.run_until_idle(self.line, reconciled=start.reconciled, look=look)
             self._checkpoint_now_and_then()
             return ran
 
@@ -236,9 +236,12 @@ class Kernel:
         by: str | Person | None = None,
         passphrase: bytes | None = None,
         accept_unqualified: bool = False,
-        shown_digest: str | None = None,
+        shown_digest: str | Mapping[str, str] | None = None,
     ) -> list[str]:
-        """Confirm exact effects in one transaction; return their outbox ids."""
+        """Confirm exact effects in one transaction; return their outbox ids.
+
+        ``shown_digest`` is the digest of what the person was shown, or one for each question id.
+        """
         return answering.confirm(
             self.line,
             _ids(question_ids),

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from actum.model.activity import Activity
+from actum.model.delivery import ExecutionKind
 from actum.model.question import Question, QuestionReason, QuestionState
 from actum.model.receipt import Receipt
 from actum.ports.store import Tx
@@ -55,9 +56,10 @@ class Turn:
 
     def receipt(self) -> Receipt | None:
         """Return the newest receipt of the turn's last effect, or of the effect it repeated; None if there is none."""
-        ends = newest(self._read(lambda tx: tx.receipts(self.turn_id)))
-        if not ends:
-            ends = self._read(lambda tx: _first_receipts(tx, self.turn_id))
+        own = newest(self._read(lambda tx: tx.receipts(self.turn_id)))
+        # That the repetition was recorded says nothing about what was repeated.
+        ends = [row for row in own if row.kind != ExecutionKind.RECORD.value]
+        ends = ends or self._read(lambda tx: _first_receipts(tx, self.turn_id)) or own
         return msgspec.json.decode(ends[-1].body, type=Receipt) if ends else None
 
     def _read(self, work: Callable[[Tx], T]) -> T:

@@ -123,6 +123,8 @@ def write_staged(line: Line, tx: Tx, view: TurnView, one: Staged, *, decision_di
     state, refusal = ProposalState.STAGED, None
     if one.refused is not None:
         state, refusal = ProposalState.REFUSED, one.refused.reason
+    elif one.repeats is not None:
+        state, refusal = ProposalState.SUPERSEDED, f"duplicate_of:{one.repeats}"
     elif existing is not None:
         # Rule 4 of staging: the first receipt answers, or the conflict is shown.
         same = existing[0] == one.intent

@@ -6,6 +6,7 @@ Rules
 2. Whoever is known to have ended holds nothing, whatever its lease says.
 3. A runner that lost its lease stops before it touches the world.
 4. Every start reconciles before it claims anything.
+5. A turn that waits for no person and no row is walked on, whatever stopped its walk: a stop, a duplicate.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import msgspec
 
 from actum.kernel.recovery import Reconciliation
 from actum.model.activity import Activity, ActivityFilter, ActivityState
-from actum.model.delivery import OutboxKind, OutboxState
+from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
 from actum.model.errors import EnvironmentFault
+from actum.model.grading import EffectFinality
 from actum.ports.store import RunnerRow, Tx
 from actum.service.deliver import claim_due, deliver
 from actum.service.holder import RunnerName
@@ -103,8 +105,19 @@ def release(line: Line, *, epoch: int) -> None:
 
 def look_at_unknown(line: Line) -> int:
     """Look once more at everything that needs checking; return how many looks could tell (recovery's look)."""
-    rows = line.store.read(lambda tx: tx.outbox_in(OutboxState.CHECK_REQUIRED))
+    rows = line.store.read(lambda tx: [*tx.outbox_in(OutboxState.CHECK_REQUIRED), *_pending(tx)])
     return sum(look_again(line, row.outbox_id).told for row in rows)
+
+
+def _pending(tx: Tx) -> list[OutboxRow]:
+    """Return the rows whose sink took the effect in and has not shown it yet."""
+    found: list[OutboxRow] = []
+    for turn_id in tx.turns_in(ActivityState.VERIFYING.value, ActivityState.RECOVERY_REQUIRED.value):
+        for row in tx.outbox_of_turn(turn_id):
+            receipts = tx.receipts_of_row(row.outbox_id) if row.state is OutboxState.SETTLED else []
+            if receipts and receipts[-1].graded_finality == EffectFinality.INITIATED.value:
+                found.append(row)
+    return found
 
 
 def walk_waiting(line: Line) -> int:
@@ -143,14 +156,22 @@ def _can_walk(tx: Tx, turn_id: str) -> bool:
     return all(proposal.state in TERMINAL for proposal in tx.proposals(turn_id))
 
 
-def run_until_idle(line: Line, *, reconciled: Reconciliation, first: bool = False, look: bool = True) -> Ran:
-    """Work until nothing is due. The first run of a runner also walks on what a stop left between two commits."""
+def run_until_idle(line: Line, *, reconciled: Reconciliation, look: bool = True) -> Ran:
+    """Work until nothing is due, and walk on whatever waits for nobody (rule 5)."""
     ran = Ran(reconciled=reconciled)
     if look:
         ran.looked = look_at_unknown(line)
     seal_unsealed(line)
-    if first:
-        ran.walked = walk_waiting(line)
+    more = True
+    while more:
+        _drain(line, ran)
+        ran.walked += walk_waiting(line)
+        more = _drain(line, ran) > 0
+    return ran
+
+
+def _drain(line: Line, ran: Ran) -> int:
+    worked = 0
     while rows := claim_due(line):
         effects = [row for row in rows if row.kind is OutboxKind.EFFECT]
         calls = [row for row in rows if row.kind is OutboxKind.MODEL_CALL]
@@ -161,4 +182,5 @@ def run_until_idle(line: Line, *, reconciled: Reconciliation, first: bool = Fals
         ran.effects += len(effects)
         ran.model_calls += len(calls)
         ran.walked += walk_turns(line, dict.fromkeys(row.turn_id for row in effects))
-    return ran
+        worked += len(rows)
+    return worked

@@ -6,7 +6,8 @@ Rules
 2. A descriptor that does not validate gets no digest, and its proposal is refused visibly.
 3. A flagged effect is rehearsed in isolation before anybody is asked; a failed rehearsal is not asked about.
 4. The idempotency key is the caller's or derived from item, step and intent. A key that is bound to the same
-   intent leads to the first receipt, one bound to another intent is a conflict; neither runs anything.
+   intent leads to the first receipt, one bound to another intent is a conflict; neither runs anything. A given
+   key is looked up before anything is described: the world it is repeated in is the one the first time made.
 5. What a person will be shown is frozen with the question.
 """
 
@@ -17,7 +18,6 @@ import json
 import msgspec
 
 from actum.kernel.may_execute import may_execute_alone
-from actum.kernel.redaction import redact
 from actum.model import canonical, foreign
 from actum.model.effect import (
     Effect,
@@ -34,6 +34,7 @@ from actum.model.look import projection_digest
 from actum.model.walk import Stage
 from actum.ports.capability import Capability, DescribeContext, Described
 from actum.ports.effect_view import EffectView
+from actum.ports.store import Tx
 from actum.service.line import Line
 from actum.service.view import TurnView
 
@@ -54,6 +55,7 @@ class Staged(msgspec.Struct, frozen=True, kw_only=True):
     alone: bool = False
     qualification: Qualification | None = None
     refused: Refused | None = None
+    repeats: str | None = None
 
 
 def stage_effect(line: Line, view: TurnView, stage: Stage, *, step_id: str, given_key: str | None) -> Staged:
@@ -62,6 +64,13 @@ def stage_effect(line: Line, view: TurnView, stage: Stage, *, step_id: str, give
     found = line.registry.find(stage.capability)
     if isinstance(found, Refused):
         return Staged(proposed_action_id=action_id, step_id=step_id, stage=stage, refused=found)
+    if given_key is not None:
+        known = line.store.read(lambda tx: _known(tx, view, stage, key=given_key))
+        if known is not None:
+            refused, repeats = (known, None) if isinstance(known, Refused) else (None, known)
+            return Staged(
+                proposed_action_id=action_id, step_id=step_id, stage=stage, refused=refused, repeats=repeats
+            )
     described = _describe(line, view, stage, capability=found, action_id=action_id)
     if isinstance(described, Refused):
         return Staged(proposed_action_id=action_id, step_id=step_id, stage=stage, refused=described)
@@ -95,6 +104,25 @@ def stage_effect(line: Line, view: TurnView, stage: Stage, *, step_id: str, give
     )
 
 
+def _known(tx: Tx, view: TurnView, stage: Stage, *, key: str) -> str | Refused | None:
+    """Return the row that already has these very arguments under this key, or why it may not be repeated."""
+    # Rule 4
+    bound = tx.find_idempotent(stage.capability, key)
+    row = None if bound is None else tx.outbox(bound[1])
+    effect = None if row is None else tx.effect(row.effect_digest or "")
+    proposal = None if effect is None else tx.proposal(effect.proposed_action_id)
+    turn = None if row is None else tx.turn(row.turn_id)
+    item = None if turn is None else tx.work_item(turn.work_item_id)
+    if row is None or proposal is None or item is None:
+        return None
+    given = canonical.digest_bytes(foreign.encode_foreign(stage.arguments()))
+    if given != proposal.arguments_digest:
+        return None  # Other words may still resolve to the same intent: described, they are compared by it.
+    if item.principal != view.item.principal:
+        return Refused(reason="idempotency_conflict")
+    return row.outbox_id
+
+
 def _describe(
     line: Line, view: TurnView, stage: Stage, *, capability: Capability, action_id: str
 ) -> Described | Refused:
@@ -106,7 +134,8 @@ def _describe(
         principal=view.item.principal,
         now_ms=line.now(),
     )
-    arguments, _ = redact(foreign.to_plain(stage.arguments()))
+    # The subject was redacted at its capture, and so were a model's answer and a person's writes.
+    arguments = foreign.to_plain(stage.arguments())
     try:
         return capability.describe(arguments, context=context)
     except ActumError as error:

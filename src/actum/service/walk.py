@@ -82,8 +82,8 @@ def take_decision(line: Line, view: TurnView, walked: Walked, *, step: Step, dec
     walked.decided.append((step, decided, view.subject, staged))
     view.subject = apply_writes(view.subject, decided.writes, process=view.process)
     view.decided.add(step.id)
-    if staged:
-        return True
+    if any(one.repeats is None for one in staged):
+        return True  # Rule 2; what only repeats an earlier effect has nothing to wait for.
     _close_step(view, step)
     return False
 
