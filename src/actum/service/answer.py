@@ -19,6 +19,7 @@ import msgspec
 from actum.evidence.keys import Signer
 from actum.kernel.ladder import decide_by_person
 from actum.kernel.may_execute import may_confirm
+from actum.kernel.redaction import redact
 from actum.model import canonical
 from actum.model.activity import FailureCategory
 from actum.model.delivery import OutboxRow, OutboxState
@@ -266,7 +267,7 @@ def judge(
     # Rule 6
     decided = decide_by_person(
         step, subject=view.subject, question=draft, choice=choice, person=person.name, reason=reason,
-        now_ms=line.now(), index=view.index, writes=writes,
+        now_ms=line.now(), index=view.index, writes=None if writes is None else redact(dict(writes))[0],
     )  # fmt: skip
     if isinstance(decided, Refused):
         raise RefusedError.from_refused(

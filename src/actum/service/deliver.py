@@ -53,6 +53,9 @@ def claim_due(line: Line, *, limit: int = BATCH_MAX, lease_ms: int = LEASE_MS) -
         rows, line.claimed = line.claimed[:limit], line.claimed[limit:]
         return rows
     now = line.now()
+    due = line.store.read(lambda tx: tx.next_due_ms())
+    if due is None or due > now:
+        return []
     known = [info.id for info in line.registry.infos()] + MODEL_CALLS
     return commit(
         line,
