@@ -23,6 +23,11 @@ _ROW_OF_EFFECT = _outbox.select("effect_digest = ?")
 _ROWS_OF_TURN = _outbox.select("turn_id = ?", order="outbox_id")
 # The words `state <> 'settled'` let the index of unsettled rows answer: almost all are settled.
 _UNSETTLED = "state <> 'settled'"
+_UNSEALED = _outbox.select(
+    "state = 'settled' AND epoch = 0 AND kind = 'effect' AND NOT EXISTS"
+    " (SELECT 1 FROM receipt r WHERE r.tenant = outbox.tenant AND r.outbox_id = outbox.outbox_id)",
+    order="outbox_id",
+)
 _CLAIM = (
     "UPDATE outbox SET state = 'claimed', epoch = epoch + 1, attempts = attempts + 1, holder = ?,"
     " lease_until_ms = ? WHERE tenant = ? AND {due} RETURNING " + _outbox.columns
@@ -60,13 +65,7 @@ class OutboxRows(Rows):
 
     def outbox_unsealed(self) -> list[OutboxRow]:
         """Return the rows that were settled without any attempt and have no receipt yet."""
-        found = self.rows(
-            f"SELECT {_outbox.columns} FROM outbox WHERE tenant = ? AND kind = 'effect' AND state = 'settled'"
-            " AND epoch = 0 AND NOT EXISTS (SELECT 1 FROM receipt r WHERE r.outbox_id = outbox.outbox_id)"
-            " ORDER BY outbox_id",
-            self.tenant,
-        )
-        return [_outbox.from_row(row) for row in found]
+        return self.many(_outbox, _UNSEALED)
 
     def outbox_counts(self) -> dict[str, int]:
         """Return how many rows are in each state."""

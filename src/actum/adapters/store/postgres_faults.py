@@ -31,11 +31,12 @@ def shown(url: str) -> str:
 
 def translate(error: Any, where: str) -> ActumError:
     """Return our error for one of psycopg's."""
-    state = error.sqlstate or ""
+    state = getattr(error, "sqlstate", None) or ""
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if state.startswith("23"):
         return constraints.refusal(_rule(error, state))
-    if state.startswith("22"):
+    # What the driver itself cannot send, such as text with a NUL, has no SQLSTATE.
+    if state.startswith("22") or (not state and _is_data_error(error)):
         return unstorable(text)
     match state:
         case "53100":
@@ -88,3 +89,7 @@ def _rule(error: Any, state: str) -> str:
     if state == "23502":
         return f"NOT NULL constraint failed: {error.diag.table_name}.{error.diag.column_name}"
     return error.diag.constraint_name or str(error.diag.message_primary)
+
+
+def _is_data_error(error: Any) -> bool:
+    return any(kind.__name__ in ("DataError", "UnicodeEncodeError") for kind in type(error).__mro__)

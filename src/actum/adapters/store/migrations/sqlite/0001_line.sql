@@ -796,6 +796,7 @@ CREATE INDEX question_open ON question (tenant, question_id) WHERE state = 'open
 CREATE INDEX qualification_of_effect ON qualification (tenant, effect_digest);
 CREATE INDEX outbox_ready ON outbox (tenant, not_before_ms, outbox_id) WHERE state IN ('ready', 'retry_wait');
 CREATE INDEX outbox_open ON outbox (tenant, state, outbox_id) WHERE state <> 'settled';
+CREATE INDEX outbox_unattempted ON outbox (tenant, outbox_id) WHERE state = 'settled' AND epoch = 0;
 CREATE INDEX outbox_of_turn ON outbox (tenant, turn_id);
 CREATE INDEX execution_of_row ON execution (tenant, outbox_id);
 CREATE INDEX receipt_of_turn ON receipt (tenant, turn_id);
