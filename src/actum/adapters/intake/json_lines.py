@@ -31,7 +31,8 @@ MAX_LINE = 64 * 1024 * 1024
 MAX_KEY = 512
 
 _MEMBERS = ("work_type", "subject", "key", "on_behalf_of", "attachments")
-_work_type_form = re.compile(r"[a-z][a-z0-9_]{0,99}", re.ASCII)
+# A dot stands in the names of built-in work only, such as agent.action; a process file cannot take one.
+_work_type_form = re.compile(r"(?=.{1,100}\Z)[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*", re.ASCII)
 _control = re.compile("[\\x00-\\x1f\\x7f]")
 
 
@@ -151,7 +152,7 @@ def _work_type(members: dict[str, object], at: str) -> Iterator[Fault]:
         yield Fault(
             code="format",
             path=f"{at}/work_type",
-            message="must be lower case letters, digits and underscores",
+            message="must be lower case letters, digits, underscores and dots between them",
         )
 
 
