@@ -10,16 +10,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from importlib import metadata
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from actum.kernel.index import RulebookIndex, build_index
 from actum.model.errors import Refused
 from actum.model.plan import render
 from actum.model.process import Process, Rulebook, Semantics, pattern_digest
-from actum.process.actions import CapabilityFacts
-from actum.process.load import read_process
 from actum.process.problems import Problem, ProcessFileError
 from actum.process.regex import compile_regex
+
+if TYPE_CHECKING:
+    from actum.process.actions import CapabilityFacts
 
 # Changes when the meaning of a plan, a parser or the walk changes, not with each release.
 KERNEL_SEMANTICS = "actum.ladder/1"
@@ -54,6 +55,9 @@ def compile_rulebook(
     ``confirmed`` are digests that a person confirmed before; those that no pattern of these files has are
     left out, so that a changed pattern starts unconfirmed.
     """
+    # A stored rulebook is indexed without reading a file, so the YAML reader is loaded only here.
+    from actum.process.load import read_process
+
     processes: list[Process] = []
     problems: list[Problem] = []
     findings: list[Problem] = []

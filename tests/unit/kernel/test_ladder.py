@@ -122,6 +122,15 @@ def test_r8_a_decision_labelled_with_a_rung_that_did_not_win_is_refused(label: R
         msgspec.structs.replace(decision, rung=label)
 
 
+def test_r8_a_rung_that_ran_and_lost_does_not_get_the_label() -> None:
+    decision = decided("route", ORDER).decision
+    lost = residual("route", {"kind": "unheard of"}).question.rungs[2]
+    assert lost.ran
+    rungs = (*decision.rungs[:2], lost, *decision.rungs[3:])
+    with pytest.raises(InvariantViolation):
+        msgspec.structs.replace(decision, rungs=rungs, rung=Rung.LEARNED)
+
+
 def test_r8_a_winner_that_did_not_run_is_refused() -> None:
     decision = decided("route", ORDER).decision
     idle = msgspec.structs.replace(decision.rungs[1], ran=False)

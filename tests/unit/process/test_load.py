@@ -289,7 +289,8 @@ def test_an_error_says_what_failed_the_state_and_the_next_step() -> None:
 
 
 def test_routines_are_accepted_only_where_the_list_is_empty() -> None:
-    load_process(f"{HEAD}{STEPS}routines: []\n", path="p")
+    assert load_process(f"{HEAD}{STEPS}routines: []\n", path="p").steps[0].id == "s"
+    assert codes(f"{HEAD}{STEPS}routines: [{{at: daily}}]\n") == {"routines_not_yet"}
 
 
 def test_auto_confirm_is_kept_reported_and_changes_nothing() -> None:
