@@ -359,7 +359,8 @@ def step_settled(tx: Tx, turn_id: str, step_id: str) -> bool:
 
 def write_end(line: Line, tx: Tx, turn_id: str) -> None:
     """Give a turn that ended without any effect its subject.record row (rule 6)."""
-    if tx.receipts(turn_id) or tx.outbox_of_turn(turn_id) or not tx.decisions(turn_id):
+    effects = [row for row in tx.outbox_of_turn(turn_id) if row.kind is OutboxKind.EFFECT]
+    if tx.receipts(turn_id) or effects or not tx.decisions(turn_id):
         return
     staged, effect = record.stage_record(line, tx, turn_id)
     tx.add_proposal(
