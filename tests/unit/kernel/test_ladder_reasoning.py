@@ -77,12 +77,13 @@ def test_r34_an_answer_outside_its_schema_does_not_decide(text: object) -> None:
     assert refused(MAIL, text).reason is ResidualReason.ANSWER_NOT_VALID
 
 
-def test_r35_r54_an_answer_stages_a_typed_action() -> None:
+def test_r10_r35_r54_an_answer_stages_a_typed_action_and_executes_none() -> None:
     found = replied("enrich", MAIL, GOOD)
     assert isinstance(found, Decided)
     assert found.decision.rung is Rung.REASONING
     assert [(stage.action, stage.capability) for stage in found.stages] == [("notify", "mail.send")]
     assert {write.field: write.value() for write in found.writes}["label"] == "sale"
+    assert Decided.__struct_fields__ == ("decision", "writes", "stages")
 
 
 def test_arguments_see_what_the_answer_writes() -> None:
