@@ -92,7 +92,9 @@ def not_saved(error: ActumError, draft: Draft) -> ActumError:
         state = f"The draft is still there, whole: {draft.path}"
         next_step = f"{error.next_step}; then run `actum submit {draft.path}`"
     else:
-        state = f"The draft {draft.path} is not there as it was written; only your own copy of the input is left"
+        state = (
+            f"The draft {draft.path} is not there as it was written; only your own copy of the input is left"
+        )
         next_step = f"{error.next_step}; then submit your copy again"
     if isinstance(error, CorruptRecordError):
         return CorruptRecordError("turn_not_saved", failed=failed, state=state, next_step=next_step)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the machine says of a store's place is gathered here, also where the store cannot be opened.
+
+Rules
+1. Key files are for their owner only, and nobody else may write the trust file or the folder.
+2. A store that cannot be opened is a finding like any other, and the rest is examined as far as it can be.
+3. Nothing is changed, and no passphrase is needed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from actum.adapters.machine.host import user_name
+from actum.adapters.store.engine import sqlite_in_use
+from actum.bootstrap.kernel import Kernel
+from actum.bootstrap.opening import newest_ms
+from actum.bootstrap.place import Place
+from actum.model.errors import ActumError
+from actum.service.doctor import Finding, Machine, Severity, examine, of_error, problem
+from actum.service.drafts import left_behind
+
+
+class Examined(NamedTuple):
+    """What was found, and the exit code it comes to: 4 corrupt, 1 something to act upon, 0 neither."""
+
+    findings: list[Finding]
+    code: int
+    engine: str
+
+
+def examine_place(place: Place, *, principal: str | None) -> Examined:
+    """Return everything found at a place."""
+    findings = list(_files(place))
+    code = 0
+    engine, _ = sqlite_in_use()
+    try:
+        with Kernel.open(place.folder, create=False, principal=principal) as kernel:
+            findings += examine(kernel.line, machine_of(kernel))
+    except ActumError as error:
+        # Rule 2
+        if all(found.code != error.code for found in findings):
+            findings.append(of_error(error))
+        code = error.exit_code
+    severities = {found.severity for found in findings}
+    if Severity.CORRUPT in severities or code == 4:
+        return Examined(findings, 4, engine)
+    return Examined(findings, code or int(Severity.PROBLEM in severities), engine)
+
+
+def machine_of(kernel: Kernel) -> Machine:
+    """Return what the machine says of an open store."""
+    engine, is_new = sqlite_in_use()
+    place = kernel.place
+    newest = kernel.line.store.read(newest_ms)
+    return Machine(
+        engine=engine,
+        engine_ok=is_new,
+        disk_free=shutil.disk_usage(place.folder).free,
+        behind_ms=max(0, newest - time.time_ns() // 1_000_000),
+        moved=kernel.moved,
+        drafts=tuple(path.name for path in left_behind(place.drafts)),
+        people_with_key=tuple(
+            name.removeprefix("person-") for name in place.keys.names() if name.startswith("person-")
+        ),
+        user=user_name(),
+        log_problems=tuple(kernel.check_log()),
+    )
+
+
+def _files(place: Place) -> Iterator[Finding]:
+    # Rule 1
+    for path in sorted([*place.folder.glob("keys/*.key.json"), *place.folder.glob("keys/*.sealed.json")]):
+        if _mode(path) & 0o077:
+            yield problem(
+                "key_file_open_to_others",
+                f"the key file {path.name} can be reached by other users (mode {_mode(path):04o})",
+                "Set its mode to 0600; unless nobody read it, make a new key",
+            )
+    for path in (place.folder, place.trust_file, place.config_file, place.processes):
+        if path.exists() and _mode(path) & 0o022:
+            yield problem(
+                "writable_by_others",
+                f"{path} can be written by other users (mode {_mode(path):04o})",
+                f"Run `chmod go-w {path}`: who can write it can decide what is trusted or done",
+            )
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`actum export` writes the whole record as one signed file of digests; nobody's content is in it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from actum.cli.opened import opened, store_options
+from actum.cli.render import count_of, emit
+from actum.model.errors import EnvironmentFault
+
+
+@click.command("export")
+@click.option("-o", "--output", metavar="FILE", help="Write here; else to standard output.")
+@store_options
+def export(*, output: str | None, store: str | None, who: str | None, as_json: bool) -> int:
+    """Write the record as one signed file of digests, for `actum verify` anywhere.
+
+    No argument, result, message or file content is in it. Give the trust file beside the store along by another
+    way: keys inside a bundle prove nothing.
+    """
+    with opened(store, who) as kernel:
+        if output is None:
+            kernel.export(sys.stdout.buffer)
+            return 0
+        waiting = Path(f"{output}.part")
+        try:
+            with open(waiting, "wb") as stream:
+                header = kernel.export(stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(waiting, output)
+        except OSError as error:
+            raise EnvironmentFault(
+                "export_unwritable",
+                failed=f"the bundle could not be written to {output}: {error.strerror}",
+                state="No file of that name was made or changed; the store is as it was",
+                next_step="Free some space or give another place with -o",
+            ) from error
+        finally:
+            waiting.unlink(missing_ok=True)
+        if as_json:
+            emit({"file": output, **header})
+        else:
+            size = header["tree_size"]
+            click.echo(f"{count_of(size, 'record')} written to {output}.")
+            click.echo(f"Next: actum verify {output} --trust {kernel.place.trust_file} --min-size {size}")
+    return 0

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`actum run` carries out what people confirmed, looks at the world, and seals a receipt for each execution.
+
+Exit codes: 0 everything that was due ended as claimed; 1 something failed or was refused; 3 an outcome is
+unknown, or with --wait something still waits; 5 another process is this store's runner.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from actum.cli.opened import opened, store_options
+from actum.cli.render import count_of, emit, table, worst
+from actum.model.grading import EffectConfidence, EffectFinality, GradePair
+from actum.model.wording import explain_grade
+from actum.service.touched import Touched, log_size, rows_left, sealed_since
+
+if TYPE_CHECKING:
+    from actum.bootstrap import Kernel
+    from actum.service.runner import Ran
+
+POLL_S = 0.2
+Counts = Counter[tuple[str, str, str, str]]
+
+
+@click.command("run")
+@click.option("--wait", is_flag=True, help="Go on until nothing is due later either.")
+@click.option("--no-look", is_flag=True, help="Do not look again at what nobody knows the end of.")
+@store_options
+def run(*, wait: bool, no_look: bool, store: str | None, who: str | None, as_json: bool) -> int:
+    """Carry out what people confirmed, look at the world, and seal a receipt for each execution.
+
+    One process dispatches at a time. What a stop left behind is put in order first, and counted.
+    """
+    with opened(store, who) as kernel:
+        before = log_size(kernel.line)
+        ran = kernel.run(look=not no_look)
+        while wait and _due_later(kernel):
+            time.sleep(POLL_S)
+            more = kernel.run(look=False)
+            ran.effects += more.effects
+            ran.model_calls += more.model_calls
+            ran.walked += more.walked
+        touched = sealed_since(kernel.line, before)
+        questions = len(kernel.inbox(limit=1001))
+        strangers = _without_capability(kernel)
+        if as_json:
+            emit(_json(ran, touched, questions=questions, strangers=strangers))
+        else:
+            _tell(ran, touched, questions=questions, strangers=strangers)
+        waits = wait and (questions > 0 or bool(strangers))
+        return worst([_code(touched.counts), 3 if waits else 0])
+
+
+def _due_later(kernel: Kernel) -> bool:
+    return any(_is_known(kernel, row.capability) for row in rows_left(kernel.line))
+
+
+def _without_capability(kernel: Kernel) -> dict[str, int]:
+    return dict(
+        Counter(row.capability for row in rows_left(kernel.line) if not _is_known(kernel, row.capability))
+    )
+
+
+def _is_known(kernel: Kernel, capability: str) -> bool:
+    return any(info.id == capability for info in kernel.line.registry.infos())
+
+
+def _code(counts: Counts) -> int:
+    """Return what the receipts come to; a declined effect is as it was asked for."""
+    codes = {_code_of(status, finality) for _, finality, _, status in counts}
+    return worst(codes)
+
+
+def _code_of(status: str, finality: str) -> int:
+    if status in ("success", "cancelled"):
+        return 0
+    if status == "failed":
+        return 1
+    # An unbacked "not attempted" is a refusal; every other rest is unknown.
+    return 1 if finality == EffectFinality.NOT_ATTEMPTED.value else 3
+
+
+def _json(ran: Ran, touched: Touched, *, questions: int, strangers: dict[str, int]) -> dict[str, Any]:
+    return {
+        "effects": ran.effects,
+        "model_calls": ran.model_calls,
+        "walked": ran.walked,
+        "looked_again": ran.looked,
+        "reconciled": ran.reconciled.counts(),
+        "receipts": [
+            {"kind": kind, "finality": finality, "confidence": confidence, "status": status, "count": count}
+            for (kind, finality, confidence, status), count in sorted(touched.counts.items())
+        ],
+        "open_questions": questions,
+        "capability_missing": strangers,
+    }
+
+
+def _tell(ran: Ran, touched: Touched, *, questions: int, strangers: dict[str, int]) -> None:
+    if ran.reconciled.changed():
+        click.echo("Put in order after a stop:")
+        for name, count in ran.reconciled.counts().items():
+            click.echo(f"    {name.replace('_', ' ')}: {count}")
+    effects: Counts = Counter({key: n for key, n in touched.counts.items() if key[0] != "record"})
+    recorded = sum(n for key, n in touched.counts.items() if key[0] == "record")
+    if not touched.counts and not ran.model_calls:
+        click.echo("Nothing was due.")
+    for (_, finality, confidence, _), count in sorted(effects.items()):
+        pair = GradePair(finality=EffectFinality(finality), confidence=EffectConfidence(confidence))
+        click.echo(f"{count_of(count, 'effect')} {finality}, {confidence}: {explain_grade(pair)}")
+    shown = [row for row in touched.first if row.kind != "record"][:20]
+    if shown:
+        table(
+            ("RECEIPT", "TURN", "GRADE", "STATUS"),
+            [
+                (
+                    row.receipt_id,
+                    row.turn_id,
+                    f"{row.graded_finality}, {row.graded_confidence}",
+                    row.status or "open",
+                )
+                for row in shown
+            ],
+        )
+    if recorded:
+        click.echo(f"{count_of(recorded, 'decision')} recorded, without an effect.")
+    if ran.model_calls:
+        click.echo(f"{count_of(ran.model_calls, 'model call')} made.")
+    for capability, count in strangers.items():
+        click.echo(
+            f"{count_of(count, 'effect')} of {capability} left: run the program that registers that action."
+        )
+    if questions:
+        click.echo(
+            f"{'more than 1,000 questions' if questions > 1000 else count_of(questions, 'question')} open: actum inbox"
+        )

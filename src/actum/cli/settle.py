@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`actum settle` looks again at what nobody knows, or keeps a person's word about it as a person's word.
+
+Exit codes: 0 it is known now, or your word was kept; 1 it failed or was refused; 3 it is still unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from actum.cli.opened import answering_person, opened, passphrase_option, store_options
+from actum.cli.render import emit, worst
+from actum.model.delivery import OutboxState
+from actum.model.errors import UsageError
+from actum.model.grading import EffectConfidence, EffectFinality, GradePair
+from actum.model.wording import explain_grade
+from actum.service.view import unknown
+
+if TYPE_CHECKING:
+    from actum.bootstrap import Kernel
+    from actum.ports.store import Tx
+    from actum.service.answer import Person
+    from actum.service.settle import Settled
+
+UNSETTLED = (OutboxState.CHECK_REQUIRED, OutboxState.DEAD)
+
+
+@click.command("settle")
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option(
+    "--happened", "word", flag_value="happened", help="Your word: it happened. Never an observation."
+)
+@click.option("--did-not", "word", flag_value="did_not", help="Your word: it did not happen.")
+@click.option("--stop", "word", flag_value="stop", help="Stop waiting, repeat nothing, leave it unknown.")
+@click.option("--acknowledge", is_flag=True, help="You saw that the turn failed.")
+@passphrase_option
+@store_options
+def settle(
+    ids: Sequence[str],
+    *,
+    word: str | None,
+    acknowledge: bool,
+    passphrase_file: str | None,
+    store: str | None,
+    who: str | None,
+    as_json: bool,
+) -> int:
+    """Look again at what nobody knows the end of; or, with a flag, say what you know.
+
+    ID is a question of the inbox, an effect's row or a turn. Nothing is repeated by this command.
+    """
+    if word is not None and acknowledge:
+        raise UsageError(
+            "two_words",
+            failed="--acknowledge is about a failed turn, the other flags about an unknown effect",
+            state="Nothing was settled",
+            next_step="Give one of the flags",
+        )
+    with opened(store, who) as kernel:
+        person: Person | None = None
+        if word is not None or acknowledge:
+            person = answering_person(kernel, who, passphrase_file=passphrase_file)
+        if acknowledge:
+            return _acknowledge(kernel, ids, person=person, as_json=as_json)
+        codes: list[int] = []
+        for ident in dict.fromkeys(ids):
+            for row in _rows(kernel, ident):
+                settled = kernel.settle(row, word, by=person)
+                codes.append(_code(settled, word))
+                if as_json:
+                    emit({"outbox_id": row, "state": settled.state.value, "finality": settled.finality.value,
+                          "confidence": settled.confidence, "could_tell": settled.told, "word": word})  # fmt: skip
+                else:
+                    _tell(settled, word, by=None if person is None else person.name)
+        return worst(codes)
+
+
+def _acknowledge(kernel: Kernel, ids: Sequence[str], *, person: Person | None, as_json: bool) -> int:
+    for ident in dict.fromkeys(ids):
+        turn_id = kernel.line.store.read(lambda tx, ident=ident: _turn_of(tx, ident))
+        kernel.acknowledge(turn_id, by=person)
+        name = "" if person is None else person.name
+        if as_json:
+            emit({"turn_id": turn_id, "acknowledged_by": name})
+        else:
+            click.echo(f"Turn {turn_id}: its failure was seen by {name}, and is listed under Finished.")
+    return 0
+
+
+def _turn_of(tx: Tx, ident: str) -> str:
+    row, question = tx.outbox(ident), tx.question(ident)
+    if row is not None:
+        return row.turn_id
+    return question.turn_id if question is not None else ident
+
+
+def _rows(kernel: Kernel, ident: str) -> list[str]:
+    """Return the rows an id means: itself, a question's, or the unsettled ones of a turn."""
+
+    def work(tx: Tx) -> list[str]:
+        if tx.outbox(ident) is not None:
+            return [ident]
+        question = tx.question(ident)
+        if question is not None and tx.outbox(question.subject_ref) is not None:
+            return [question.subject_ref]
+        if tx.turn(ident) is None:
+            raise unknown("question, effect or turn", ident)
+        rows = [row.outbox_id for row in tx.outbox_of_turn(ident) if row.state in UNSETTLED]
+        if not rows:
+            raise UsageError(
+                "nothing_to_settle",
+                failed=f"turn {ident} has no effect whose outcome is unknown",
+                state="It is as it was",
+                next_step=f"See how it stands with `actum show {ident}`",
+            )
+        return rows
+
+    return kernel.line.store.read(work)
+
+
+def _code(settled: Settled, word: str | None) -> int:
+    if word is not None:
+        return 0
+    if not settled.told:
+        return 3
+    if settled.finality is EffectFinality.FINALIZED:
+        return 0 if settled.confidence == EffectConfidence.VERIFIED.value else 3
+    return 1 if settled.finality is EffectFinality.FAILED and settled.state is OutboxState.SETTLED else 3
+
+
+def _tell(settled: Settled, word: str | None, *, by: str | None) -> None:
+    grade = GradePair(finality=settled.finality, confidence=EffectConfidence(settled.confidence))
+    if word is not None:
+        said = {"happened": "it happened", "did_not": "it did not happen", "stop": "leave it unknown"}[word]
+        click.echo(f"{settled.outbox_id}: kept as the word of {by}: {said}. That is no observation.")
+    elif not settled.told:
+        click.echo(f"{settled.outbox_id}: the look could not tell; it is as it was.")
+    click.echo(f"    {settled.finality.value}, {settled.confidence}: {explain_grade(grade)}")
+    if settled.state is OutboxState.RETRY_WAIT:
+        click.echo("    It was seen not to have happened, so it is tried again: actum run")
+    elif settled.state is OutboxState.DEAD:
+        click.echo(
+            "    It was seen not to have happened and is not tried again: actum settle ID --stop closes it"
+        )

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run came to is read from the log: the receipts that were sealed while it ran.
+
+Where another process seals at the same time, its receipts are counted too; they are of the same store.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from actum.evidence.log import parse_entry
+from actum.evidence.published import RECEIPT
+from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
+from actum.ports.store import ReceiptRow, Tx
+from actum.service.line import Line
+
+KEPT = 50
+
+
+class Touched(msgspec.Struct, kw_only=True):
+    """Receipts by (kind, finality, confidence, status), and the first of them whole."""
+
+    counts: Counter[tuple[str, str, str, str]]
+    first: list[ReceiptRow]
+
+
+def log_size(line: Line) -> int:
+    """Return how many records the log has."""
+    return line.store.read(lambda tx: tx.log_state()[0])
+
+
+def sealed_since(line: Line, size: int) -> Touched:
+    """Return what was sealed after the log had this size."""
+
+    def work(tx: Tx) -> Touched:
+        touched = Touched(counts=Counter(), first=[])
+        for row in _receipts(tx, size):
+            key = (row.kind, row.graded_finality, row.graded_confidence, row.status or "open")
+            touched.counts[key] += 1
+            if len(touched.first) < KEPT:
+                touched.first.append(row)
+        return touched
+
+    return line.store.read(work)
+
+
+def _receipts(tx: Tx, size: int) -> Iterator[ReceiptRow]:
+    for leaf in tx.each_leaf(start=size):
+        entry = parse_entry(leaf.entry)
+        if entry is not None and entry.t == RECEIPT:
+            yield from (row for row in tx.receipts(entry.c) if row.payload_digest == entry.p)
+
+
+def rows_left(line: Line) -> list[OutboxRow]:
+    """Return the effects that are still to be carried out: ready, or waiting to be tried again."""
+    found = line.store.read(lambda tx: tx.outbox_in(OutboxState.READY, OutboxState.RETRY_WAIT))
+    return [row for row in found if row.kind is OutboxKind.EFFECT]
