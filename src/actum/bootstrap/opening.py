@@ -26,12 +26,15 @@ from actum.bootstrap.place import KERNEL, VERIFIER, Place, seed_of
 from actum.bootstrap.rules import StoredRules
 from actum.capabilities.registry import Registry
 from actum.capabilities.subject import SubjectRecord
+from actum.evidence.log import parse_entry
+from actum.model.activity import ActivityFilter
 from actum.model.errors import Refused
 from actum.ports.capability import Capability
 from actum.ports.store import RunnerRow, Store, Tx
 from actum.ports.verifier import Looker, Verifier
 from actum.service.holder import RunnerName
 from actum.service.line import Line
+from actum.service.runner import RUNNER_LEASE_MS
 
 CHILD = "actum.bootstrap.verifier_process"
 FILES = "actum.capabilities.files:verifiers"
@@ -49,6 +52,8 @@ class Opened:
         self.ids = SystemIds()
         url = str(self.config.get("store", {}).get("url", place.database))
         self.store: Store = open_store(url, tenant=tenant)
+        # Rule 3
+        self.clock.not_before(self.store.read(newest_ms))
         self.principal = principal or host.user_name()
         self.moved = False
         self.incarnation = self._incarnation()
@@ -169,6 +174,18 @@ class Opened:
         """Give everything back. Closing twice is harmless."""
         self.line.looker.close()
         self.store.close()
+
+
+def newest_ms(tx: Tx) -> int:
+    """Return the time of the newest record, as far as the newest turn, receipt and lease show it."""
+    times = [found.updated_at_ms for found in tx.activities(ActivityFilter.ALL, limit=1)]
+    for leaf in tx.each_leaf(start=max(0, tx.log_state()[0] - 1)):
+        entry = parse_entry(leaf.entry)
+        times += [] if entry is None else [row.sealed_at_ms for row in tx.receipts(entry.c)[-1:]]
+    runner = tx.runner()
+    if runner is not None:
+        times.append(runner.lease_until_ms - RUNNER_LEASE_MS)
+    return max(times, default=0)
 
 
 class _Local(dict[str, Verifier]):

@@ -3,6 +3,7 @@
 
 Rules
 1. Time given out never steps back within a process: a wall clock that does is held until it has caught up.
+   It never steps back behind the newest record of a store either: a little is held, more is refused.
 2. ULIDs of one millisecond are counted up, so ids of a process sort in the order they were made.
 """
 
@@ -12,6 +13,10 @@ import os
 import threading
 import time
 
+from actum.model.errors import EnvironmentFault
+
+HELD_MS = 5_000
+"""A wall clock this far behind the newest record is held there; one that is further behind is wrong."""
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -19,14 +24,23 @@ class SystemClock:
     """Wall and monotonic time."""
 
     def __init__(self) -> None:
-        self._last = 0
+        self._last = self._newest = 0
         self._lock = threading.Lock()
 
     def now_ms(self) -> int:
         """Return unix milliseconds that never step back within this process (rule 1)."""
         with self._lock:
-            self._last = max(self._last, time.time_ns() // 1_000_000)
+            wall = time.time_ns() // 1_000_000
+            if wall < self._newest - HELD_MS:
+                raise _behind(self._newest - wall)
+            self._last = max(self._last, wall)
             return self._last
+
+    def not_before(self, newest_ms: int) -> None:
+        """Give out no time before that of the newest record (rule 1)."""
+        with self._lock:
+            self._newest = newest_ms
+            self._last = max(self._last, newest_ms)
 
     def stepped_back_ms(self) -> int:
         """Return how far the wall clock is behind the newest time given out; 0 where it is not."""
@@ -40,6 +54,16 @@ class SystemClock:
     def sleep_ms(self, duration_ms: int) -> None:
         """Wait."""
         time.sleep(duration_ms / 1000)
+
+
+def _behind(by_ms: int) -> EnvironmentFault:
+    return EnvironmentFault(
+        "clock_behind",
+        failed=f"this machine's clock is {by_ms / 1000:.0f} s behind the newest record of the store",
+        state="Nothing was written: a record may not say that it is older than the ones before it",
+        next_step="Set the clock, then repeat the command; reading works meanwhile",
+        behind_ms=by_ms,
+    )
 
 
 class SystemIds:
