@@ -100,6 +100,11 @@ class Kernel:
         """The folder this kernel has open."""
         return self._opened.place
 
+    @property
+    def moved(self) -> bool:
+        """Whether the store lies elsewhere than it did and was not adopted yet."""
+        return self._opened.moved
+
     # -- actions ---------------------------------------------------------------------------------------------
 
     def register(self, capability: Capability) -> None:
