@@ -59,6 +59,6 @@ def doctor(*, store: str | None, who: str | None, as_json: bool) -> int:
 
 
 def _tell(one: Finding) -> None:
-    click.echo(f"{one.severity.value}  {one.code}: {visible(one.sentence)}")
+    click.echo(f"{one.severity.value:<8} {one.code}: {visible(one.sentence)}")
     if one.next_step:
         click.echo(f"         {visible(one.next_step)}")

@@ -68,7 +68,7 @@ def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say which."
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
 )
 def actum() -> None:
     """The model said it did it. Actum shows what happened, who allowed it, and how well that is known.

@@ -51,7 +51,13 @@ def run(*, wait: bool, no_look: bool, store: str | None, who: str | None, as_jso
         if as_json:
             emit(_json(ran, touched, questions=questions, strangers=strangers))
         else:
-            _tell(ran, touched, questions=questions, strangers=strangers)
+            _tell(
+                ran,
+                touched,
+                questions=questions,
+                strangers=strangers,
+                has_model=kernel.line.models is not None,
+            )
         waits = wait and (questions > 0 or bool(strangers))
         return worst([_code(touched.counts), 3 if waits else 0])
 
@@ -101,11 +107,10 @@ def _json(ran: Ran, touched: Touched, *, questions: int, strangers: dict[str, in
     }
 
 
-def _tell(ran: Ran, touched: Touched, *, questions: int, strangers: dict[str, int]) -> None:
+def _tell(ran: Ran, touched: Touched, *, questions: int, strangers: dict[str, int], has_model: bool) -> None:
     if ran.reconciled.changed():
-        click.echo("Put in order after a stop:")
-        for name, count in ran.reconciled.counts().items():
-            click.echo(f"    {name.replace('_', ' ')}: {count}")
+        changed = [f"{name.replace('_', ' ')} {n}" for name, n in ran.reconciled.counts().items() if n]
+        click.echo(f"Put in order first: {', '.join(changed)}.")
     effects: Counts = Counter({key: n for key, n in touched.counts.items() if key[0] != "record"})
     recorded = sum(n for key, n in touched.counts.items() if key[0] == "record")
     if not touched.counts and not ran.model_calls:
@@ -130,7 +135,8 @@ def _tell(ran: Ran, touched: Touched, *, questions: int, strangers: dict[str, in
     if recorded:
         click.echo(f"{count_of(recorded, 'decision')} recorded, without an effect.")
     if ran.model_calls:
-        click.echo(f"{count_of(ran.model_calls, 'model call')} made.")
+        asked = "made" if has_model else "due, and no model is configured: a person is asked instead"
+        click.echo(f"{count_of(ran.model_calls, 'model call')} {asked}.")
     for capability, count in strangers.items():
         click.echo(
             f"{count_of(count, 'effect')} of {capability} left: run the program that registers that action."
