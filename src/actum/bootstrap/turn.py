@@ -63,7 +63,7 @@ class Turn:
         return msgspec.json.decode(ends[-1].body, type=Receipt) if ends else None
 
     def _read(self, work: Callable[[Tx], T]) -> T:
-        return self._line.store.read(work)
+        return self._line.store.glance(work)
 
     def __repr__(self) -> str:
         return f"Turn({self.turn_id!r})"

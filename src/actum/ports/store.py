@@ -299,6 +299,10 @@ class Store(Protocol):
         """Run ``work`` on a consistent snapshot that cannot be written to."""
         ...
 
+    def glance(self, work: Callable[[Tx], T]) -> T:
+        """Run ``work``, which reads a few rows, like ``read``; it may keep a writer waiting meanwhile."""
+        ...
+
     def commits(self) -> int:
         """Return how many commits this object made since it was opened."""
         ...

@@ -53,7 +53,7 @@ def claim_due(line: Line, *, limit: int = BATCH_MAX, lease_ms: int = LEASE_MS) -
         rows, line.claimed = line.claimed[:limit], line.claimed[limit:]
         return rows
     now = line.now()
-    due = line.store.read(lambda tx: tx.next_due_ms())
+    due = line.store.glance(lambda tx: tx.next_due_ms())
     if due is None or due > now:
         return []
     known = [info.id for info in line.registry.infos()] + MODEL_CALLS
@@ -106,7 +106,7 @@ def _load(line: Line, rows: Sequence[OutboxRow]) -> tuple[list[Job], list[tuple[
                 refused = Refused(reason="record_unreadable", facts={"error": type(error).__name__})
                 unreadable.append((row, refused))
 
-    line.store.read(work)
+    line.store.glance(work)
     return jobs, unreadable
 
 
@@ -226,7 +226,11 @@ def _execute(line: Line, job: Job) -> None:
     try:
         report = job.capability.executor.execute(dispatch, job.held)
     except Exception as error:  # After dispatch an exception is the executor's word, not an end of the run.
-        report = ExecutorReport(said=ExecutorSaid.RAISED, result={"raised": type(error).__name__})
+        raised = {
+            "raised": type(error).__name__,
+            **({"code": error.code} if isinstance(error, ActumError) else {}),
+        }
+        report = ExecutorReport(said=ExecutorSaid.RAISED, result=dict(raised))
     reach(line, AFTER_EXECUTE)
     result, _ = redact(report.result)
     job.report = msgspec.structs.replace(report, result=result)

@@ -6,6 +6,7 @@ Rules
 2. A row that carries a mark is never sealed here. Where another attempt of it is refused, the receipts of the
    earlier ones stand, and the refusal is shown beside them.
 3. A row the handler refused fails its turn visibly; a row a person declined completes it as cancelled.
+4. The receipt names a grant only where that grant is for this very effect.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def seal_unsealed(line: Line) -> int:
     def unsealed(tx: Tx) -> list[OutboxRow]:
         return [row for row in tx.outbox_unsealed() if row.dispatched_at_ms is None]
 
-    rows = line.store.read(unsealed)
+    rows = line.store.glance(unsealed)
     if rows:
         seal_not_attempted(line, [(row, None) for row in rows])
     return len(rows)
@@ -128,6 +129,8 @@ def _seal_one(
     )
     tx.add_execution(execution)
     grant = None if row.grant_id is None else tx.grant(row.grant_id)
+    if grant is not None and grant.grant.subject_digest != effect.effect_digest:
+        grant = None  # Rule 4: to an auditor it would look as if a grant for one thing had been used for another.
     code = refused.reason if refused is not None else "declined"
     sealing = Sealing(
         row=row,

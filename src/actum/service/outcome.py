@@ -137,7 +137,8 @@ def settle_step(tx: Tx, row: OutboxRow) -> None:
     stored = tx.effect(row.effect_digest or "")
     if stored is not None:
         tx.set_proposal(stored.proposed_action_id, state=ProposalState.SETTLED)
-    if row.capability != "subject.record":
-        step_settled(tx, row.turn_id, row.step_id)
-    else:
+    if row.capability == "subject.record":
         tx.set_visit(row.turn_id, row.step_id, state=StepState.DONE)
+    elif not step_settled(tx, row.turn_id, row.step_id):
+        # Another proposal of the step still waits for its person: a stop now must not find the step running.
+        set_waiting(tx, row)

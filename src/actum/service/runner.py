@@ -124,7 +124,7 @@ def walk_waiting(line: Line) -> int:
     """Walk on every turn that waits for nobody: a stop came between its rows and its next walk."""
     turns: list[str] = []
     before = "~"
-    while page := line.store.read(_page_before(before)):
+    while page := line.store.glance(_page_before(before)):
         before = page[-1].turn_id
         turns += [found.turn_id for found in page if found.state in WALKABLE]
     return walk_turns(line, turns)
@@ -136,7 +136,7 @@ def _page_before(before: str) -> Callable[[Tx], list[Activity]]:
 
 def walk_turns(line: Line, turn_ids: Iterable[str]) -> int:
     """Walk on those of some turns that wait neither for a person nor for a row; return how many were."""
-    free = [turn_id for turn_id in turn_ids if line.store.read(_free(turn_id))]
+    free = [turn_id for turn_id in turn_ids if line.store.glance(_free(turn_id))]
     for turn_id in free:
         walk(line, turn_id)
     return len(free)

@@ -459,26 +459,26 @@ CREATE TRIGGER runner_never_deleted BEFORE DELETE ON runner FOR EACH ROW EXECUTE
 CREATE TRIGGER runner_never_deleted_truncate BEFORE TRUNCATE ON runner FOR EACH STATEMENT EXECUTE FUNCTION actum_refuse('runner_never_deleted');
 
 -- Indexes that the line reads by.
-CREATE INDEX turn_of_item ON turn (tenant, work_item_id);
+CREATE INDEX turn_of_item ON turn (tenant, work_item_id, turn_id);
 CREATE INDEX rulebook_by_digest ON rulebook (tenant, digest);
 CREATE INDEX decision_by_digest ON decision (tenant, digest);
-CREATE INDEX proposal_of_turn ON proposal (tenant, turn_id);
-CREATE INDEX question_of_turn ON question (tenant, turn_id);
+CREATE INDEX proposal_of_turn ON proposal (tenant, turn_id, proposed_action_id);
+CREATE INDEX question_of_turn ON question (tenant, turn_id, question_id);
 CREATE INDEX question_open ON question (tenant, question_id) WHERE state = 'open';
-CREATE INDEX qualification_of_effect ON qualification (tenant, effect_digest);
+CREATE INDEX qualification_of_effect ON qualification (tenant, effect_digest, recorded_at_ms);
 CREATE INDEX outbox_ready ON outbox (tenant, not_before_ms, outbox_id) WHERE state IN ('ready', 'retry_wait');
 CREATE INDEX outbox_open ON outbox (tenant, state, outbox_id) WHERE state <> 'settled';
 CREATE INDEX outbox_unattempted ON outbox (tenant, outbox_id) WHERE state = 'settled' AND epoch = 0;
-CREATE INDEX outbox_of_turn ON outbox (tenant, turn_id);
-CREATE INDEX execution_of_row ON execution (tenant, outbox_id);
-CREATE INDEX receipt_of_turn ON receipt (tenant, turn_id);
-CREATE INDEX receipt_of_row ON receipt (tenant, outbox_id);
-CREATE INDEX activity_by_state ON activity (tenant, state);
+CREATE INDEX outbox_of_turn ON outbox (tenant, turn_id, outbox_id);
+CREATE INDEX execution_of_row ON execution (tenant, outbox_id, execution_id);
+CREATE INDEX receipt_of_turn ON receipt (tenant, turn_id, receipt_id);
+CREATE INDEX receipt_of_row ON receipt (tenant, outbox_id, receipt_id);
+CREATE INDEX activity_by_state ON activity (tenant, state, turn_id);
 CREATE INDEX activity_needs_attention ON activity (tenant, turn_id) WHERE (state = 'recovery_required' OR open_questions > 0 OR (state = 'failed' AND acknowledged_by IS NULL));
 CREATE INDEX activity_in_progress ON activity (tenant, turn_id) WHERE open_questions = 0 AND state IN ('queued', 'routing', 'running', 'verifying');
-CREATE INDEX activity_event_of_turn ON activity_event (tenant, turn_id);
-CREATE INDEX assertion_of_turn ON assertion (tenant, turn_id);
-CREATE INDEX message_of_turn ON message (tenant, turn_id);
+CREATE INDEX activity_event_of_turn ON activity_event (tenant, turn_id, event_id);
+CREATE INDEX assertion_of_turn ON assertion (tenant, turn_id, assertion_id);
+CREATE INDEX message_of_turn ON message (tenant, turn_id, message_id);
 
 -- Rules that look at other rows, or at what the row was.
 -- A row enters the outbox waiting, or settled at once where there is nothing to send; only a claim leads further.

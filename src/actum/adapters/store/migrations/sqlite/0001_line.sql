@@ -2,7 +2,9 @@
 -- The line's tables. Each rule of one row is a named CHECK and a trigger of the same name, because a pragma can switch
 -- CHECKs off and OR IGNORE swallows them; a trigger with RAISE(ABORT) obeys neither. OR REPLACE deletes without asking
 -- delete triggers, so a row that must stay is refused before it could be replaced (the rules that end in _once).
--- An append-only table has no rules on UPDATE beside the one that refuses it. Every key begins with the tenant.
+-- An append-only table has no rules on UPDATE beside the one that refuses it. Every key begins with the tenant. A table
+-- with further indexes keeps its rowid: without one the planner would take the key's first column, the tenant, for
+-- selective, and read the whole history.
 
 CREATE TABLE meta (
     tenant TEXT NOT NULL,
@@ -118,7 +120,7 @@ CREATE TABLE turn (
     CONSTRAINT turn_once PRIMARY KEY (tenant, turn_id),
     FOREIGN KEY (tenant, work_item_id) REFERENCES work_item,
     CONSTRAINT turn_reason_known CHECK (reason IN ('submitted', 'changed', 'resubmitted', 'event'))
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE TRIGGER turn_once_insert BEFORE INSERT ON turn
 WHEN EXISTS (SELECT 1 FROM turn o WHERE o.tenant = NEW.tenant AND o.turn_id = NEW.turn_id)
 BEGIN SELECT RAISE(ABORT, 'turn_once'); END;
@@ -200,7 +202,7 @@ CREATE TABLE proposal (
     FOREIGN KEY (tenant, turn_id) REFERENCES turn,
     CONSTRAINT proposal_state_known CHECK (state IN ('staged', 'granted', 'refused', 'declined', 'cancelled', 'superseded', 'settled')),
     CONSTRAINT proposal_granted_has_effect CHECK (state NOT IN ('granted', 'settled') OR effect_digest IS NOT NULL)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE TRIGGER proposal_once_insert BEFORE INSERT ON proposal
 WHEN EXISTS (SELECT 1 FROM proposal o WHERE o.tenant = NEW.tenant AND o.proposed_action_id = NEW.proposed_action_id)
 BEGIN SELECT RAISE(ABORT, 'proposal_once'); END;
@@ -285,7 +287,7 @@ CREATE TABLE question (
     CONSTRAINT question_state_known CHECK (state IN ('open', 'answered', 'void')),
     CONSTRAINT question_answer_named CHECK (state <> 'answered' OR (answered_by IS NOT NULL AND answered_at_ms IS NOT NULL AND answer IS NOT NULL)),
     CONSTRAINT question_open_unanswered CHECK (state <> 'open' OR (answered_by IS NULL AND answered_at_ms IS NULL AND answer IS NULL))
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE UNIQUE INDEX question_open_once ON question (tenant, reason, subject_ref) WHERE state = 'open';
 CREATE TRIGGER question_once_insert BEFORE INSERT ON question
 WHEN EXISTS (SELECT 1 FROM question o WHERE o.tenant = NEW.tenant AND o.question_id = NEW.question_id)
@@ -398,7 +400,7 @@ CREATE TABLE outbox (
     CONSTRAINT outbox_effect_named CHECK ((kind <> 'effect' AND effect_digest IS NULL) OR (kind = 'effect' AND effect_digest IS NOT NULL AND intent_digest IS NOT NULL AND idempotency_key IS NOT NULL)),
     CONSTRAINT outbox_holder_known CHECK (state NOT IN ('claimed', 'dispatched') OR (holder IS NOT NULL AND lease_until_ms IS NOT NULL AND epoch > 0 AND attempts > 0)),
     CONSTRAINT outbox_dispatch_marked CHECK (state <> 'dispatched' OR dispatched_at_ms IS NOT NULL)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE TRIGGER outbox_once_insert BEFORE INSERT ON outbox
 WHEN EXISTS (SELECT 1 FROM outbox o WHERE o.tenant = NEW.tenant AND o.outbox_id = NEW.outbox_id)
 BEGIN SELECT RAISE(ABORT, 'outbox_once'); END;
@@ -476,7 +478,7 @@ CREATE TABLE execution (
     CONSTRAINT execution_kind_known CHECK (kind IN ('effect', 'settlement', 'record')),
     CONSTRAINT execution_times CHECK (finished_at_ms IS NULL OR finished_at_ms >= started_at_ms),
     CONSTRAINT execution_said_known CHECK (executor_said IS NULL OR executor_said IN ('ok', 'accepted', 'rejected', 'raised', 'no_answer'))
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE UNIQUE INDEX execution_effect_once ON execution (tenant, outbox_id, epoch) WHERE kind = 'effect';
 CREATE TRIGGER execution_once_insert BEFORE INSERT ON execution
 WHEN EXISTS (SELECT 1 FROM execution o WHERE o.tenant = NEW.tenant AND o.execution_id = NEW.execution_id)
@@ -645,7 +647,7 @@ CREATE TABLE activity (
     CONSTRAINT activity_open_is_bare CHECK (state IN ('completed', 'failed') OR (receipt_count = 0 AND evidence_digest IS NULL AND failure_category IS NULL)),
     CONSTRAINT activity_evidence_form CHECK (evidence_digest IS NULL OR (length(evidence_digest) = 71 AND substr(evidence_digest, 1, 7) = 'sha256:' AND substr(evidence_digest, 8) NOT GLOB '*[^0-9a-f]*')),
     CONSTRAINT activity_questions_counted CHECK (open_questions >= 0)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE TRIGGER activity_state_known_insert BEFORE INSERT ON activity
 WHEN NOT coalesce(NEW.state IN ('queued', 'routing', 'running', 'verifying', 'completed', 'failed', 'recovery_required'), false)
 BEGIN SELECT RAISE(ABORT, 'activity_state_known'); END;
@@ -699,7 +701,7 @@ CREATE TABLE activity_event (
     turn_id TEXT,
     body TEXT NOT NULL,
     CONSTRAINT activity_event_once PRIMARY KEY (tenant, event_id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE TRIGGER activity_event_once_insert BEFORE INSERT ON activity_event
 WHEN EXISTS (SELECT 1 FROM activity_event o WHERE o.tenant = NEW.tenant AND o.event_id = NEW.event_id)
 BEGIN SELECT RAISE(ABORT, 'activity_event_once'); END;
@@ -719,7 +721,7 @@ CREATE TABLE assertion (
     asserted_at_ms INTEGER NOT NULL,
     CONSTRAINT assertion_once PRIMARY KEY (tenant, assertion_id),
     FOREIGN KEY (tenant, turn_id) REFERENCES turn
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE TRIGGER assertion_once_insert BEFORE INSERT ON assertion
 WHEN EXISTS (SELECT 1 FROM assertion o WHERE o.tenant = NEW.tenant AND o.assertion_id = NEW.assertion_id)
 BEGIN SELECT RAISE(ABORT, 'assertion_once'); END;
@@ -749,7 +751,7 @@ CREATE TABLE message (
     CONSTRAINT message_provenance_whole CHECK ((execution_kind IS NULL) = (routing_mode IS NULL) AND (execution_kind IS NULL) = (provider IS NULL) AND (execution_kind IS NULL) = (runtime IS NULL)),
     CONSTRAINT message_native_not_cloud CHECK (coalesce(execution_kind, '') <> 'native' OR coalesce(provider, '') = 'actum'),
     CONSTRAINT message_native_has_receipt CHECK (coalesce(execution_kind, '') <> 'native' OR receipt_id IS NOT NULL)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE TRIGGER message_once_insert BEFORE INSERT ON message
 WHEN EXISTS (SELECT 1 FROM message o WHERE o.tenant = NEW.tenant AND o.message_id = NEW.message_id)
 BEGIN SELECT RAISE(ABORT, 'message_once'); END;
@@ -787,26 +789,26 @@ CREATE TRIGGER runner_never_deleted BEFORE DELETE ON runner
 BEGIN SELECT RAISE(ABORT, 'runner_never_deleted'); END;
 
 -- Indexes that the line reads by.
-CREATE INDEX turn_of_item ON turn (tenant, work_item_id);
+CREATE INDEX turn_of_item ON turn (tenant, work_item_id, turn_id);
 CREATE INDEX rulebook_by_digest ON rulebook (tenant, digest);
 CREATE INDEX decision_by_digest ON decision (tenant, digest);
-CREATE INDEX proposal_of_turn ON proposal (tenant, turn_id);
-CREATE INDEX question_of_turn ON question (tenant, turn_id);
+CREATE INDEX proposal_of_turn ON proposal (tenant, turn_id, proposed_action_id);
+CREATE INDEX question_of_turn ON question (tenant, turn_id, question_id);
 CREATE INDEX question_open ON question (tenant, question_id) WHERE state = 'open';
-CREATE INDEX qualification_of_effect ON qualification (tenant, effect_digest);
+CREATE INDEX qualification_of_effect ON qualification (tenant, effect_digest, recorded_at_ms);
 CREATE INDEX outbox_ready ON outbox (tenant, not_before_ms, outbox_id) WHERE state IN ('ready', 'retry_wait');
 CREATE INDEX outbox_open ON outbox (tenant, state, outbox_id) WHERE state <> 'settled';
 CREATE INDEX outbox_unattempted ON outbox (tenant, outbox_id) WHERE state = 'settled' AND epoch = 0;
-CREATE INDEX outbox_of_turn ON outbox (tenant, turn_id);
-CREATE INDEX execution_of_row ON execution (tenant, outbox_id);
-CREATE INDEX receipt_of_turn ON receipt (tenant, turn_id);
-CREATE INDEX receipt_of_row ON receipt (tenant, outbox_id);
-CREATE INDEX activity_by_state ON activity (tenant, state);
+CREATE INDEX outbox_of_turn ON outbox (tenant, turn_id, outbox_id);
+CREATE INDEX execution_of_row ON execution (tenant, outbox_id, execution_id);
+CREATE INDEX receipt_of_turn ON receipt (tenant, turn_id, receipt_id);
+CREATE INDEX receipt_of_row ON receipt (tenant, outbox_id, receipt_id);
+CREATE INDEX activity_by_state ON activity (tenant, state, turn_id);
 CREATE INDEX activity_needs_attention ON activity (tenant, turn_id) WHERE (state = 'recovery_required' OR open_questions > 0 OR (state = 'failed' AND acknowledged_by IS NULL));
 CREATE INDEX activity_in_progress ON activity (tenant, turn_id) WHERE open_questions = 0 AND state IN ('queued', 'routing', 'running', 'verifying');
-CREATE INDEX activity_event_of_turn ON activity_event (tenant, turn_id);
-CREATE INDEX assertion_of_turn ON assertion (tenant, turn_id);
-CREATE INDEX message_of_turn ON message (tenant, turn_id);
+CREATE INDEX activity_event_of_turn ON activity_event (tenant, turn_id, event_id);
+CREATE INDEX assertion_of_turn ON assertion (tenant, turn_id, assertion_id);
+CREATE INDEX message_of_turn ON message (tenant, turn_id, message_id);
 
 -- Rules that look at other rows, or at what the row was.
 -- A row enters the outbox waiting, or settled at once where there is nothing to send; only a claim leads further.
