@@ -6,6 +6,7 @@ Rules
 2. A walk that somebody else overtook writes nothing.
 3. A residual is a question or a visible failure; a refused proposal is a visible failure.
 4. A turn that only decided leaves a subject.record row, so that it too ends on a receipt.
+5. A step that staged something leaves a pending visit of the step after it: the turn is not over before that.
 """
 
 from __future__ import annotations
@@ -68,6 +69,8 @@ def write_walk(line: Line, tx: Tx, view: TurnView, walked: Walked, *, title: str
         _write_decision(tx, view, step, decided)
         for one in staged:
             write_staged(line, tx, view, one, decision_digest=decided.decision.digest())
+    if walked.decided and walked.decided[-1][3]:
+        _announce_next(tx, view, walked.decided[-1][0], known=known)
     if walked.residual is not None:
         _write_residual(line, tx, view, *walked.residual, known=known)
     if walked.need is not None:
@@ -93,6 +96,13 @@ def _put_visit(tx: Tx, view: TurnView, step: Step, *, state: StepState, known: s
     else:
         tx.add_visit(StepVisit(turn_id=view.turn.turn_id, step_id=step.id, position=len(known), state=state))
         known.add(step.id)
+
+
+def _announce_next(tx: Tx, view: TurnView, step: Step, *, known: set[str]) -> None:
+    # Rule 5: without the visit a turn whose effects are seen would look as if nothing were left to do.
+    after = view.process.step(view.process.step_after(step.id) or "")
+    if after is not None and after.id not in known:
+        _put_visit(tx, view, after, state=StepState.PENDING, known=known)
 
 
 def _write_decision(tx: Tx, view: TurnView, step: Step, decided: Decided) -> None:

@@ -22,12 +22,12 @@ _ITEM_OF_KEY = _items.select("principal = ? AND key = ?")
 _TURN = _turns.select("turn_id = ?")
 _TURNS_OF_ITEM = _turns.select("work_item_id = ?", order="turn_id")
 _DECISION = _decisions.select("digest = ?")
-# In the order of the visits: steps decided in one millisecond would otherwise be ordered by their names.
+# Steps that were decided in one millisecond come in the order they were visited.
 _VISITED = (
     "(SELECT v.position FROM step_visit v WHERE v.tenant = decision.tenant AND v.turn_id = decision.turn_id"
     " AND v.step_id = decision.step_id)"
 )
-_DECISIONS_OF_TURN = _decisions.select("turn_id = ?", order=f"{_VISITED}, decided_at_ms, step_id")
+_DECISIONS_OF_TURN = _decisions.select("turn_id = ?", order=f"decided_at_ms, {_VISITED}")
 _EVERY_DECISION = _decisions.select(order="turn_id, step_id")
 _PROPOSAL = _proposals.select("proposed_action_id = ?")
 _PROPOSALS_OF_TURN = _proposals.select("turn_id = ?", order="proposed_action_id")
