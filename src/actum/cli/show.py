@@ -98,7 +98,8 @@ def _questions(questions: list[Record]) -> Iterator[str]:
 def receipt_lines(receipt: Record, *, indent: str) -> Iterator[str]:
     """Yield what a receipt says, its grade with the sentence that belongs to it (rule 1)."""
     graded = receipt["graded"]
-    yield f"{indent}receipt {receipt['receipt_id']}: {visible(receipt['capability_id'])}, {receipt['kind']}"
+    kind = receipt.get("receipt_kind", receipt["kind"])  # Shown alone, a receipt says first that it is one.
+    yield f"{indent}receipt {receipt['receipt_id']}: {visible(receipt['capability_id'])}, {kind}"
     pair = GradePair(
         finality=EffectFinality(graded["finality"]), confidence=EffectConfidence(graded["confidence"])
     )

@@ -62,6 +62,11 @@ def _plain(value: object) -> Any:
     return msgspec.to_builtins(value)
 
 
+def _named(kind: str, plain: dict[str, Any], *, own: str) -> dict[str, Any]:
+    """Return a record under the name of what it is; a kind of its own, such as settlement, stands under ``own``."""
+    return {**plain, own: plain["kind"], "kind": kind}
+
+
 def _turn(line: Line, tx: Tx, record_id: str) -> dict[str, Any] | None:
     turn = tx.turn(record_id)
     if turn is None:
@@ -139,8 +144,7 @@ def _row(line: Line, tx: Tx, record_id: str) -> dict[str, Any] | None:
     if row is None:
         return None
     return {
-        "kind": "outbox_row",
-        **_plain(row),
+        **_named("outbox_row", _plain(row), own="row_kind"),
         "executions": [_plain(execution) for execution in tx.executions(record_id)],
         "receipts": [
             _receipt_plain(found.body, found.payload_digest) for found in tx.receipts_of_row(record_id)
@@ -150,7 +154,9 @@ def _row(line: Line, tx: Tx, record_id: str) -> dict[str, Any] | None:
 
 def _receipt(line: Line, tx: Tx, record_id: str) -> dict[str, Any] | None:
     row = tx.receipt(record_id)
-    return None if row is None else {"kind": "receipt", **_receipt_plain(row.body, row.payload_digest)}
+    if row is None:
+        return None
+    return _named("receipt", _receipt_plain(row.body, row.payload_digest), own="receipt_kind")
 
 
 def _receipt_plain(body: bytes, payload_digest: str) -> dict[str, Any]:
@@ -160,7 +166,7 @@ def _receipt_plain(body: bytes, payload_digest: str) -> dict[str, Any]:
 
 def _execution(line: Line, tx: Tx, record_id: str) -> dict[str, Any] | None:
     execution = tx.execution(record_id)
-    return None if execution is None else {"kind": "execution", **_plain(execution)}
+    return None if execution is None else _named("execution", _plain(execution), own="execution_kind")
 
 
 def _grant(line: Line, tx: Tx, record_id: str) -> dict[str, Any] | None:
@@ -178,7 +184,7 @@ def _grant(line: Line, tx: Tx, record_id: str) -> dict[str, Any] | None:
 
 def _decision(line: Line, tx: Tx, record_id: str) -> dict[str, Any] | None:
     row = tx.decision(record_id)
-    return None if row is None else {"kind": "decision", **_decision_row(row.digest, row.body)}
+    return None if row is None else _named("decision", _decision_row(row.digest, row.body), own="step_kind")
 
 
 def _decision_row(digest: str, body: bytes) -> dict[str, Any]:
