@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import sys
 import tempfile
 import time
@@ -46,7 +48,7 @@ def demo(*, quick: bool, keep: str | None, as_json: bool) -> int:
         click.echo(json.dumps(outcome.to_json(), ensure_ascii=False))
     else:
         tell = told.tell_quickly if quick else told.tell_whole
-        for line in tell(outcome, seconds=seconds):
+        for line in tell(outcome, seconds=seconds, program=_program()):
             click.echo(line)
     return 0 if outcome.held else 1
 
@@ -64,6 +66,12 @@ def _folder(keep: str | None) -> Path:
         )
     folder.mkdir(parents=True, exist_ok=True)
     return folder.resolve()
+
+
+def _program() -> str:
+    """Return how to call the command line from here, also where it is not on the search path."""
+    called = Path(sys.argv[0])
+    return shlex.quote(str(called)) if called.name == "actum" and shutil.which("actum") is None else "actum"
 
 
 def _progress(text: str) -> None:

@@ -69,6 +69,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     executed: int
     repeated: int
     turns: dict[str, Any]
+    also: dict[str, Any]
     killed: tuple[int, int]
 
     @property
@@ -105,6 +106,7 @@ def judge(setting: Setting) -> Outcome:
         executed=count_executed(kernel, turns),
         repeated=world.repeated(),
         turns={name: kernel.show(turn_id) for name, turn_id in story.turns.items()},
+        also={name: kernel.show(turn_id) for name, turn_id in story.also.items()},
         killed=story.killed,
     )
 

@@ -13,42 +13,51 @@ from actum.demo.claims import Shown, newest_receipt
 from actum.demo.expectations import PROMISES, Expectation, Outcome
 
 QUICK_AIM_S = 3
+_TOLD_TWICE = ("c",)
 _COLOURS = {"finalized": "green", "failed": "red", "not_attempted": "cyan", "indeterminate": "yellow"}
 
 
-def tell_whole(outcome: Outcome, *, seconds: float) -> Iterator[str]:
+def tell_whole(outcome: Outcome, *, seconds: float, program: str) -> Iterator[str]:
     """Yield the lines of the full story; they fit one screen."""
-    yield "An assistant works through an inbox and an agent claims things. Beside each claim: what is known."
+    yield "An assistant works through an inbox, and an agent makes claims. Below each claim stands what is known."
+    yield "A look marked L1 was made by another process than the one that acted."
     yield ""
     for one in outcome.expectations:
         turn = outcome.turns.get(one.id)
-        if turn is not None:
-            yield f"{_mark(one)} {_claimed(turn)}"
-            yield f"     {_grade(turn)}: {_seen(turn)}"
-        yield from _broken(one)
+        mark = _mark(one)
+        for shown in (turn, outcome.also.get(one.id) if one.id in _TOLD_TWICE else None):
+            if shown is not None:
+                yield f"{mark} {_claimed(shown)}"
+                yield f"         {_grade(shown)}: {_seen(shown)}"
+                mark = "        "
+        if one.id != "i":
+            yield from _broken(one)
     yield f"{_mark(outcome.expectations[-1])} {_counted(outcome)}"
-    yield f"     Effects executed: {outcome.executed}; found more than once in the world: {outcome.repeated}"
+    yield from _broken(outcome.expectations[-1])
+    yield f"         Effects executed: {outcome.executed}; found more than once in the world: {outcome.repeated}"
     yield ""
-    yield from _ending(outcome, seconds=seconds)
+    yield from _ending(outcome, seconds=seconds, program=program)
 
 
-def tell_quickly(outcome: Outcome, *, seconds: float) -> Iterator[str]:
+def tell_quickly(outcome: Outcome, *, seconds: float, program: str) -> Iterator[str]:
     """Yield one line for each promise, then how to look for oneself."""
     for one in outcome.expectations:
         turn = outcome.turns.get(one.id)
         known = _counted(outcome) if turn is None else _grade(turn)
         yield f"{_mark(one)} {PROMISES[one.id]} [{known}]"
         yield from _broken(one)
-    yield from _ending(outcome, seconds=seconds, aim=f" (aim: under {QUICK_AIM_S})")
+    yield from _ending(outcome, seconds=seconds, program=program, aim=f" (aim: under {QUICK_AIM_S})")
 
 
 def _mark(one: Expectation) -> str:
-    return click.style(f"{one.id} ok" if one.held else f"{one.id} NO", fg="green" if one.held else "red")
+    return click.style(
+        f"{one.id} kept  " if one.held else f"{one.id} BROKEN", fg="green" if one.held else "red"
+    )
 
 
 def _broken(one: Expectation) -> Iterator[str]:
     for part in one.broken:
-        yield click.style(f"     expected and not so: {part}", fg="red")
+        yield click.style(f"         expected and not so: {part}", fg="red")
 
 
 def _claimed(turn: Shown) -> str:
@@ -82,11 +91,12 @@ def _seen(turn: Shown) -> str:
     if receipt["refused"]:
         return f"{allowed}; refused before it ran, {receipt['failure_code']}"
     first = next(one for one in turn["receipts"] if one["outbox_id"] == receipt["outbox_id"])
-    said = first["executor_said"] or "no_answer"
-    tool = f"{allowed}; the tool said {said}; "
+    said = first["executor_said"]
+    word = "no answer came" if said in (None, "no_answer") else f"its tool said {said}"
     if first is not receipt:
-        tool += f"first {first['graded']['finality']}, then "
-    return tool + _looked(receipt)
+        word += f", {first['graded']['finality']}"
+        return f"{allowed}; {word}; later {_looked(receipt)}"
+    return f"{allowed}; {word}; {_looked(receipt)}"
 
 
 def _looked(receipt: Shown) -> str:
@@ -106,13 +116,14 @@ def _counted(outcome: Outcome) -> str:
     return f"Decisions: {rungs}; model tokens {outcome.tokens}, of them in plumbing {outcome.plumbing_tokens}"
 
 
-def _ending(outcome: Outcome, *, seconds: float, aim: str = "") -> Iterator[str]:
+def _ending(outcome: Outcome, *, seconds: float, program: str, aim: str = "") -> Iterator[str]:
     held = sum(one.held for one in outcome.expectations)
     store = shlex.quote(outcome.store)
     bundle = shlex.quote(str(Path(outcome.store).parent / "bundle.jsonl"))
     signal_number, waited_ms = outcome.killed
     yield f"A process was killed with signal {signal_number}, {waited_ms} ms after it was let go."
     yield f"{held} of {len(outcome.expectations)} expectations held, in {seconds:.1f} s{aim}. Look for yourself:"
-    yield f"  actum activity --store {store}"
-    yield f"  actum show {outcome.expectations[0].record} --store {store}"
-    yield f"  actum export --store {store} -o {bundle} && actum verify {bundle} --trust {store}/trust.json"
+    yield f"  {program} activity --store {store}"
+    yield f"  {program} show {outcome.expectations[0].record} --store {store}"
+    yield f"  {program} export --store {store} -o {bundle}"
+    yield f"  {program} verify {bundle} --trust {store}/trust.json --checkpoint {store}/checkpoint"

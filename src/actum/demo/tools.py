@@ -67,6 +67,10 @@ def _see_refund(ledger: str, entry: str, amount: str) -> dict[str, Any] | None:
     return {"lines": refunds_in(ledger, entry)} if os.path.isdir(os.path.dirname(ledger)) else None
 
 
+def _expect_refund(ledger: str, entry: str, amount: str) -> dict[str, Any]:
+    return {"lines": [amount]}
+
+
 def _update_card(card: str, phone: str) -> dict[str, Any]:
     """Say ok; the write goes to a file that is gone a moment later, like a cache nobody flushes."""
     with tempfile.TemporaryFile("w", encoding="utf-8") as lost:
@@ -77,6 +81,10 @@ def _update_card(card: str, phone: str) -> dict[str, Any]:
 def _see_card(card: str, phone: str) -> dict[str, Any]:
     with open(card, encoding="utf-8") as handle:
         return {"phone": json.load(handle)["phone"]}
+
+
+def _expect_card(card: str, phone: str) -> dict[str, Any]:
+    return {"phone": phone}
 
 
 def _tool(
@@ -120,7 +128,7 @@ refund = _tool(
     name="refund",
     capability=REFUND,
     externality=Externality.EXTERNAL_MUTATION,
-    expect=lambda ledger, entry, amount: {"lines": [amount]},
+    expect=_expect_refund,
     absence_is_proof=False,
 )
 update_card = _tool(
@@ -129,6 +137,6 @@ update_card = _tool(
     name="update_card",
     capability=CARD,
     externality=Externality.LOCAL_ONLY,
-    expect=lambda card, phone: {"phone": phone},
+    expect=_expect_card,
     absence_is_proof=True,
 )
