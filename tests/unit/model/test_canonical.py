@@ -106,7 +106,7 @@ def test_records_enums_and_tuples_are_written_sorted_and_without_white_space() -
         canonical.ForeignNumber("1"),
         object(),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_a_value_without_canonical_bytes_is_refused_wherever_it_stands(value) -> None:
     assert refused(value)
