@@ -32,7 +32,9 @@ ALLOWED_NAMES = {
 # regular expression which is taken out of the text before it is searched.
 ALLOWED_PHRASES = (
     r"\bnot (?:\w+ )?verified\b",
+    r"\bnothing unverified was reported as done\b",
     r"\bnothing unverified\b",
+    r"\bnot safely saved\b",
     r"\b(?:success (?:is|needs) )?finalized (?:\+|and) verified\b",
     r"\bnever (?:as )?verified\b",
     r"\bgraded verified,? from looks\b",

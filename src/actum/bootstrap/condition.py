@@ -87,7 +87,7 @@ def _files(place: Place) -> Iterator[Finding]:
             yield problem(
                 "writable_by_others",
                 f"{path} can be written by other users (mode {_mode(path):04o})",
-                f"Run `chmod go-w {path}`: who can write it can decide what is trusted or done",
+                f"Run `chmod go-w {path}`: who can write it can decide what is trusted",
             )
 
 

@@ -33,6 +33,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "export": ("actum.cli.export", "export", "Write the record as one signed file of digests."),
     "verify": ("actum.cli.verify", "verify", "Judge an exported BUNDLE offline, without a store."),
     "adopt": ("actum.cli.adopt", "adopt", "Take over a store that was copied, moved or restored."),
+    "project": ("actum.cli.project", "project", "Add process files; remove a store whose record left whole."),
     "doctor": ("actum.cli.doctor", "doctor", "Examine the store and say what is wrong with it."),
 }
 

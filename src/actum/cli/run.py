@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from actum.cli.opened import opened, store_options
-from actum.cli.render import count_of, emit, table, worst
+from actum.cli.render import count_of, emit, error_text, table, worst
 from actum.model.grading import EffectConfidence, EffectFinality, GradePair
 from actum.model.wording import explain_grade
 from actum.service.touched import Touched, log_size, rows_left, sealed_since
+from actum.service.unverifiable import unverifiable
 
 if TYPE_CHECKING:
     from actum.bootstrap import Kernel
@@ -46,10 +47,12 @@ def run(*, wait: bool, no_look: bool, store: str | None, who: str | None, as_jso
             ran.model_calls += more.model_calls
             ran.walked += more.walked
         touched = sealed_since(kernel.line, before)
+        unknown = unverifiable(kernel.line, touched.unknown_turns)
         questions = len(kernel.inbox(limit=1001))
         strangers = _without_capability(kernel)
         if as_json:
-            emit(_json(ran, touched, questions=questions, strangers=strangers))
+            told = None if unknown is None else unknown.to_json()
+            emit({**_json(ran, touched, questions=questions, strangers=strangers), "unverified": told})
         else:
             _tell(
                 ran,
@@ -58,6 +61,8 @@ def run(*, wait: bool, no_look: bool, store: str | None, who: str | None, as_jso
                 strangers=strangers,
                 has_model=kernel.line.models is not None,
             )
+            if unknown is not None:
+                click.echo(error_text(unknown.to_json()), err=True)
         waits = wait and (questions > 0 or bool(strangers))
         return worst([_code(touched.counts), 3 if waits else 0])
 

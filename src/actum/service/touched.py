@@ -14,17 +14,20 @@ import msgspec
 from actum.evidence.log import parse_entry
 from actum.evidence.published import RECEIPT
 from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
+from actum.model.grading import EffectStatus
 from actum.ports.store import ReceiptRow, Tx
 from actum.service.line import Line
 
 KEPT = 50
+UNKNOWN = EffectStatus.UNKNOWN_OUTCOME.value
 
 
 class Touched(msgspec.Struct, kw_only=True):
-    """Receipts by (kind, finality, confidence, status), and the first of them whole."""
+    """Receipts by (kind, finality, confidence, status), the first of them whole, and turns nobody knows the end of."""
 
     counts: Counter[tuple[str, str, str, str]]
     first: list[ReceiptRow]
+    unknown_turns: list[str]
 
 
 def log_size(line: Line) -> int:
@@ -36,12 +39,14 @@ def sealed_since(line: Line, size: int) -> Touched:
     """Return what was sealed after the log had this size."""
 
     def work(tx: Tx) -> Touched:
-        touched = Touched(counts=Counter(), first=[])
+        touched = Touched(counts=Counter(), first=[], unknown_turns=[])
         for row in _receipts(tx, size):
             key = (row.kind, row.graded_finality, row.graded_confidence, row.status or "open")
             touched.counts[key] += 1
             if len(touched.first) < KEPT:
                 touched.first.append(row)
+            if row.status == UNKNOWN and row.turn_id not in touched.unknown_turns[-KEPT:]:
+                touched.unknown_turns.append(row.turn_id)
         return touched
 
     return line.store.read(work)
