@@ -220,7 +220,7 @@ def _execute(line: Line, job: Job) -> None:
     )
     reach(line, BEFORE_EXECUTE)
     # Rule 8
-    if not line.store.read(lambda tx: _is_ours(tx, job.row, now_ms=line.now())):
+    if not line.store.glance(lambda tx: _is_ours(tx, job.row, now_ms=line.now())):
         job.execution = None
         return
     try:

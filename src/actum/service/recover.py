@@ -44,7 +44,7 @@ def reconcile(line: Line) -> Reconciliation:
 def left_behind(line: Line) -> bool:
     """Tell whether a run of this process broke off and left rows that nobody works on."""
     ours = {row.outbox_id for row in line.claimed}
-    found = line.store.read(lambda tx: tx.outbox_in(OutboxState.CLAIMED, OutboxState.DISPATCHED))
+    found = line.store.glance(lambda tx: tx.outbox_in(OutboxState.CLAIMED, OutboxState.DISPATCHED))
     return any(row.outbox_id not in ours for row in found)
 
 

@@ -34,6 +34,8 @@ from actum.model.errors import EnvironmentFault, InvariantViolation
 
 T = TypeVar("T")
 OLDEST_SQLITE = 3_051_003
+CHECKPOINT_PAGES = 8_000
+"""How many pages the log holds before it is carried over: the pages of one effect are written many times in it."""
 WAL_LIMIT = 16 * 1024 * 1024
 """Bytes the WAL file is cut back to when it starts again; `check` reports four times that."""
 _SCHEMA = (
@@ -302,6 +304,7 @@ def _connect(path: Path, *, write: bool) -> Any:
                     connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}")
+                connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         except BaseException:
             connection.close()
             raise
