@@ -208,12 +208,20 @@ def _read_private(path: Path) -> bytes:
 def _load_plain(path: Path) -> Ed25519Signer:
     try:
         whole = canonical.decode_strict(_read_private(path).removesuffix(b"\n"), _SeedFile)
-        signer = Ed25519Signer.from_seed(base64.b64decode(whole.seed, validate=True))
+        signer = Ed25519Signer.from_seed(_decoded(whole.seed))
     except (CorruptRecordError, binascii.Error, ValueError) as error:
         raise _corrupt(path) from error
     if whole.format != _SEED_FORMAT or whole.keyid != signer.keyid:
         raise _corrupt(path)
     return signer
+
+
+def _decoded(text: str) -> bytes:
+    raw = base64.b64decode(text, validate=True)
+    # The last character has bits that decode to nothing: one text for the same bytes, or it was altered.
+    if base64.b64encode(raw).decode() != text:
+        raise ValueError("the base64 is not the one that was written")
+    return raw
 
 
 def _load_sealed(path: Path, *, passphrase: bytes | None) -> Ed25519Signer:
@@ -226,8 +234,8 @@ def _load_sealed(path: Path, *, passphrase: bytes | None) -> Ed25519Signer:
         )
     try:
         whole = canonical.decode_strict(_read_private(path).removesuffix(b"\n"), _SealedFile)
-        salt = base64.b64decode(whole.salt, validate=True)
-        der = base64.b64decode(whole.pkcs8, validate=True)
+        salt = _decoded(whole.salt)
+        der = _decoded(whole.pkcs8)
     except (CorruptRecordError, binascii.Error, ValueError) as error:
         raise _corrupt(path) from error
     if whole.format != _SEALED_FORMAT:
