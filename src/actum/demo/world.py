@@ -90,7 +90,7 @@ class World:
             raise EnvironmentFault(
                 "demo_extra_absent",
                 failed="the full demo needs a mail server, and aiosmtpd is not installed",
-                state="Nothing was made",
+                state="No store was made",
                 next_step="Install actum[mail-demo,embedded], or run `actum demo --quick`, which needs neither",
             )
         return MailHost(self._mail_root, self.mailboxes, mailboxes={address(who) for who in LETTERS})
