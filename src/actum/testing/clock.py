@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-START_MS = 1_800_000_000_000
+START_MS = 1_700_000_000_000
+"""In the past, so that a store written under it can be opened by the machine's own clock."""
 
 
 class SimulatedClock:

@@ -16,7 +16,7 @@ from actum.bootstrap.action import Action
 from actum.bootstrap.place import VERIFIER
 from actum.bootstrap.turn import Turn
 from actum.capabilities.functions import Expect
-from actum.capabilities.subject import MARK, MarkVerifier
+from actum.capabilities.subject import MARK, RECORD, MarkVerifier, RecordExecutor
 from actum.model.errors import Refused
 from actum.model.question import QuestionReason
 from actum.ports.clock import Clock
@@ -44,6 +44,8 @@ def open_kernel(folder: Path, *, clock: Clock | None = None, principal: str = "a
     kernel = Kernel.open(folder / ".actum", principal=principal)
     if clock is not None:
         kernel.line.clock = clock
+        record: Any = kernel.line.registry.find(RECORD)
+        record.executor = RecordExecutor(kernel.line.store, clock=clock, ids=kernel.line.ids)
     kernel.line.looker.close()
     kernel.line.looker = InProcessLooker(
         Everything(kernel), signer=kernel.place.keys.load(VERIFIER), clock=kernel.line.clock
