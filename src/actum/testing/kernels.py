@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from actum.adapters.looking.in_process import InProcessLooker
+from actum.adapters.machine.clock import SystemIds
 from actum.bootstrap import Kernel
 from actum.bootstrap.action import Action
 from actum.bootstrap.place import VERIFIER
@@ -44,6 +45,7 @@ def open_kernel(folder: Path, *, clock: Clock | None = None, principal: str = "a
     kernel = Kernel.open(folder / ".actum", principal=principal)
     if clock is not None:
         kernel.line.clock = clock
+        kernel.line.ids = SystemIds()  # Those of the opening began at the machine's own time, and never go back.
         record: Any = kernel.line.registry.find(RECORD)
         record.executor = RecordExecutor(kernel.line.store, clock=clock, ids=kernel.line.ids)
     kernel.line.looker.close()
