@@ -77,6 +77,7 @@ steps:
   - {id: bill, kind: plumbing, skill: bill, fields: [owner]}
   - {id: decide, kind: judgment}
   - {id: choose, kind: judgment, choices: [{id: yes-pay, then: {set: {amount: 5}, stage: [pay]}}, no-pay]}
+  - {id: file, kind: judgment, choices: [{id: keep, then: {stage: [note]}}]}
 """
 
 CONTEXT = LadderContext(turn_id="01TURN", now_ms=5000, work_type="ticket", status="new")

@@ -154,6 +154,15 @@ def test_values_a_person_writes_have_the_declared_types() -> None:
         assert wrong.reason == reason
 
 
+def test_what_a_choice_stages_may_read_what_the_person_writes_with_it() -> None:
+    question = ask("file", {"text": "hello"})
+    found = judge(question, {"text": "hello"}, "keep", writes={"label": "by ann"})
+    assert isinstance(found, Decided)
+    assert found.stages[0].arguments()["body"] == "by ann"
+    without = judge(question, {"text": "hello"}, "keep")
+    assert isinstance(without, Refused)
+
+
 def test_a_question_survives_being_stored_and_is_answered_later() -> None:
     question = ask("decide", ORDER)
     again = msgspec.json.decode(msgspec.json.encode(question), type=QuestionDraft)

@@ -115,10 +115,15 @@ def judge(
         return Refused(
             reason="choice_unknown", facts={"choice": choice[:100], "choices": ", ".join(question.choices)}
         )
+    given = _given(at, writes)
+    if isinstance(given, Unusable):
+        return Refused(reason=given.reason, facts={"detail": given.detail})
+    # What the choice stages may read what the person wrote with it.
+    facts = facts.with_writes({write.field: write.value() for write in given}) if given else facts
     chosen = _chosen(at, facts, question=question, choice=choice)
     if isinstance(chosen, Unusable):
         return Refused(reason=chosen.reason, facts={"detail": chosen.detail})
-    outcome = _with_writes(at, facts, chosen=chosen, choice=choice, writes=writes)
+    outcome = _with_writes(at, facts, chosen=chosen, choice=choice, given=given)
     if isinstance(outcome, Unusable):
         return Refused(reason=outcome.reason, facts={"detail": outcome.detail})
     record = JudgmentRecord(  # Rule 4
@@ -147,23 +152,29 @@ def _chosen(at: StepIndex, facts: Facts, *, question: QuestionDraft, choice: str
     return NOTHING
 
 
-def _with_writes(
-    at: StepIndex, facts: Facts, *, chosen: Outcome, choice: str, writes: Mapping[str, object]
-) -> Outcome | Unusable:
-    if not writes:
-        return chosen
-    written = {write.field: write for write in chosen.writes}
+def _given(at: StepIndex, writes: Mapping[str, object]) -> tuple[FieldWrite, ...] | Unusable:
+    """Return what the person wrote, checked (rule 5)."""
+    given: list[FieldWrite] = []
     for name, value in writes.items():
         if name not in at.fields:
             return Unusable("field_unknown", name)
-        write = write_of(at.fields[name], value=value)  # Rule 5
+        write = write_of(at.fields[name], value=value)
         if isinstance(write, Unusable):
             return write
-        written[name] = write
+        given.append(write)
+    return tuple(given)
+
+
+def _with_writes(
+    at: StepIndex, facts: Facts, *, chosen: Outcome, choice: str, given: tuple[FieldWrite, ...]
+) -> Outcome | Unusable:
+    if not given:
+        return chosen
+    written = {write.field: write for write in (*chosen.writes, *given)}
     changed: tuple[FieldWrite, ...] = tuple(written[name] for name in sorted(written))
     if choice == DECLINE:
         return Outcome(changed, ())
-    # The stages are resolved again, because their arguments may read what the person wrote.
+    # Resolved again: where choice and person write the same field, the person's value is the one that counts.
     return stage_all(tuple(stage.action for stage in chosen.stages), writes=changed, at=at, facts=facts)
 
 
