@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -39,7 +38,7 @@ PARTIAL = {"outbox_ready", "outbox_open", "outbox_unattempted", "question_open",
 
 
 @pytest.fixture
-def statements(bench: SqliteBench, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, set[str]]]:
+def statements(bench: SqliteBench, monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
     """Every statement that the calls of the tenants' exercise run, by call."""
     found: dict[str, set[str]] = {}
     now = [""]
@@ -57,7 +56,7 @@ def statements(bench: SqliteBench, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     for name, call in {**tenants._views(made), **tenants._moves(made)}.items():
         now[0] = name.split(" ")[0]
         store.write(call)
-    yield found
+    return found
 
 
 def test_every_query_of_the_line_is_answered_by_an_index(

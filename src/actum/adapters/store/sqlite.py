@@ -36,7 +36,7 @@ T = TypeVar("T")
 OLDEST_SQLITE = 3_051_003
 CHECKPOINT_PAGES = 8_000
 """How many pages the log holds before it is carried over: the pages of one effect are written many times in it."""
-WAL_LIMIT = 16 * 1024 * 1024
+WAL_LIMIT = 48 * 1024 * 1024
 """Bytes the WAL file is cut back to when it starts again; `check` reports four times that."""
 _SCHEMA = (
     "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type, name"
@@ -209,6 +209,8 @@ class SqliteStore(GroupCommit[SqliteTx]):
         if self._writer_thread == threading.get_ident() or not self._writing.acquire(blocking=False):
             return self.read(work)
         tx = SqliteTx(self._writer, tenant=self.tenant, path=self.path)
+        # A write inside a glance would wait for itself; now it is told so.
+        self._writer_thread = threading.get_ident()
         try:
             self._stop_reading_after_end()
             before = self._writer.total_changes()
@@ -223,9 +225,9 @@ class SqliteStore(GroupCommit[SqliteTx]):
             raise translate(error, self.path) from error
         finally:
             tx.live = False
-            if not self._closed:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
+            if not self._closed and self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            self._writer_thread = 0
             self._writing.release()
 
     def _stop_reading_after_end(self) -> None:

@@ -175,6 +175,37 @@ def a_read_is_a_snapshot_that_cannot_write(bench: Bench) -> None:
     assert store.read(lambda tx: (tx.work_item(item.work_item_id), tx.meta("k"))) == (None, "new")
 
 
+def a_glance_sees_the_last_write_and_writes_nothing(bench: Bench) -> None:
+    """A glance reads what was committed last, keeps nothing that is written in it, and holds no write inside."""
+    store = bench.store()
+    store.write(lambda tx: tx.set_meta("k", "old"))
+    assert store.glance(lambda tx: tx.meta("k")) == "old"
+    assert store.glance(lambda tx: store.glance(lambda inner: inner.meta("k"))) == "old"
+
+    def both(tx: Tx) -> str | None:
+        tx.set_meta("k", "new")
+        return store.glance(lambda inner: inner.meta("k"))
+
+    assert store.write(both) == "old"
+    raised(lambda: store.glance(lambda tx: tx.set_meta("k", "never")))
+    inside = raised(lambda: store.glance(lambda tx: _write_into(store)))
+    assert isinstance(inside, InvariantViolation | _Stop)
+    assert isinstance(raised(lambda: store.glance(_stop)), _Stop)
+    assert store.read(lambda tx: tx.meta("k")) == "new"
+    store.write(lambda tx: tx.set_meta("k", "last"))
+    assert bench.open().read(lambda tx: tx.meta("k")) == "last"
+
+
+def _stop(tx: Tx) -> None:
+    del tx
+    raise _Stop
+
+
+def _write_into(store: Store) -> None:
+    store.write(lambda tx: tx.set_meta("inside", "x"))
+    raise _Stop
+
+
 def a_transaction_is_of_no_use_after_its_end(bench: Bench) -> None:
     """A transaction that was kept beyond its function stops, and so does a write inside a write."""
     store = bench.store()
@@ -244,6 +275,7 @@ EXERCISES = (
     many_threads_share_commits_and_harm_nobody,
     more_writers_than_a_group_are_all_answered,
     a_read_is_a_snapshot_that_cannot_write,
+    a_glance_sees_the_last_write_and_writes_nothing,
     a_transaction_is_of_no_use_after_its_end,
     a_write_is_seen_by_others_once_it_returned,
     a_long_read_is_streamed_while_others_write,
