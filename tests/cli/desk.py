@@ -21,12 +21,10 @@ TWO_STEPS = """\
 process: orders
 work_types: [order]
 fields:
-  colour: {type: string, pointer: /colour}
-  count: {type: int, pointer: /count}
-skills:
-  take: {}
+  colour: string
+  count: int
 steps:
-  - {id: take, kind: plumbing, skill: take, fields: [colour]}
+  - {id: take, kind: plumbing, fields: [colour]}
 """
 
 

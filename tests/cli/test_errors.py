@@ -41,9 +41,10 @@ def test_o88_every_error_says_what_failed_and_what_state_one_is_in(name: str, de
     assert answer.code in (1, 2)
     assert answer.out == ""
     failed, state, next_step = answer.three()
-    assert all(len(part.split()) >= 3 and part.endswith(".") for part in (failed, state, next_step))
+    assert all(len(part.split()) >= 3 and part.endswith((".", "?")) for part in (failed, state, next_step))
     told = desk(*FAILING[name], "--json")
-    assert told.code == answer.code and told.err == ""
+    assert told.code == answer.code
+    assert told.err == ""
     error = told.json()["error"]
     assert (error["failed"], error["state"], error["next_step"]) == (failed, state, next_step)
     assert error["code"]
@@ -141,7 +142,8 @@ def test_o91_a_store_with_something_open_is_not_removed(desk: Desk) -> None:
     desk.propose()
     desk.good("export", "-o", bundle)
     answer = desk("project", "delete", "--bundle", bundle)
-    assert answer.code == 1 and "something is open" in answer.three()[0]
+    assert answer.code == 1
+    assert "something is open" in answer.three()[0]
     assert desk.place.exists()
 
 
@@ -163,7 +165,7 @@ def test_o93_a_store_that_is_gone_is_not_said_to_be_there(desk: Desk, monkeypatc
 def test_o92_a_file_that_does_not_load_is_not_added_and_says_so(desk: Desk) -> None:
     desk.process()
     bad = desk.folder / "bad.yaml"
-    bad.write_text("process: x\nwork_types: [order]\nsteps: [{id: a, kind: nonsense}]\n")
+    bad.write_text("process: x\nwork_types: [other]\nsteps: [{id: a, kind: nonsense}]\n")
     answer = desk("project", "add", str(bad))
     failed, state, _ = answer.three()
     assert answer.code == 2
@@ -171,6 +173,9 @@ def test_o92_a_file_that_does_not_load_is_not_added_and_says_so(desk: Desk) -> N
     assert state.startswith("Nothing unverified was added")
     assert [path.name for path in (desk.place / "processes").iterdir()] == ["orders.yaml"]
     good = desk.folder / "good.yaml"
+    # A file that clashes with one that is there does not load either.
+    good.write_text("process: y\nwork_types: [order]\nsteps: [{id: a, kind: judgment}]\n")
+    assert desk("project", "add", str(good)).code == 2
     good.write_text("process: y\nwork_types: [other]\nsteps: [{id: a, kind: judgment}]\n")
     desk.good("project", "add", str(good))
     assert (desk.place / "processes" / "good.yaml").read_text() == good.read_text()
@@ -230,8 +235,10 @@ def test_o89_work_whose_completion_cannot_be_verified_is_told_with_what_was_repo
         (row,) = kernel.line.store.read(lambda tx: tx.outbox_of_turn(turn))
         kernel.settle(row.outbox_id, "happened", by=me())
         told = unverifiable(kernel.line, [turn])
-        assert told is not None and "Nothing unverified" not in told.state
-        assert turn in told.state and "says it happened" in told.state
+        assert told is not None
+        assert "Nothing unverified" not in told.state
+        assert turn in told.state
+        assert "says it happened" in told.state
         assert unverifiable(kernel.line, []) is None
 
 
@@ -264,7 +271,8 @@ def test_a_defect_is_told_without_a_traceback_and_ends_with_70(desk: Desk, monke
     monkeypatch.setattr(SqliteStore, "read", broken)
     answer = desk("inbox")
     assert answer.code == 70
-    assert "two is one" in answer.three()[0] and "report" in answer.three()[2]
+    assert "two is one" in answer.three()[0]
+    assert "report" in answer.three()[2]
     assert "seen: 2" in answer.err
     assert desk("inbox", "--json").json()["error"]["code"] == "defect"
 
@@ -282,7 +290,9 @@ def test_a_defect_is_told_without_a_traceback_and_ends_with_70(desk: Desk, monke
 def test_any_exception_becomes_an_error_with_an_exit_code(error: Exception, code: int) -> None:
     told, found = error_of(error)
     assert found == code
-    assert told["failed"] and told["state"] and told["next_step"]
+    assert told["failed"]
+    assert told["state"]
+    assert told["next_step"]
 
 
 def command(desk: Desk, *arguments: str, **options: object) -> subprocess.Popen[bytes]:
@@ -307,7 +317,8 @@ def test_a_full_device_behind_the_output_is_an_error_and_no_defect(desk: Desk) -
         process = command(desk, "activity", stdout=full, stderr=subprocess.PIPE)
         _, err = process.communicate()
     assert process.returncode == 5
-    assert b"What failed:" in err and b"Traceback" not in err
+    assert b"What failed:" in err
+    assert b"Traceback" not in err
 
 
 def test_an_interrupt_ends_with_130_and_says_what_is_kept(desk: Desk, monkeypatch) -> None:

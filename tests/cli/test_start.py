@@ -39,7 +39,8 @@ def test_every_verb_of_the_design_is_there() -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_short_help_of_a_verb_stands_in_its_own_help(verb: str, bare: Desk) -> None:
     command = actum.get_command(None, verb)  # type: ignore[arg-type]
-    assert command is not None and command.name == verb
+    assert command is not None
+    assert command.name == verb
     assert (command.help or "").split()[:2] == VERBS[verb][2].split()[:2]
     assert bare.good(verb, "--help").out.startswith(f"Usage: actum {verb}")
 

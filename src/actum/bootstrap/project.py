@@ -38,7 +38,7 @@ def add_file(kernel: Kernel, source: Path) -> Path:
             next_step="Give the file another name; a file that is in use is changed where it lies",
         )
     try:
-        text = source.read_bytes().decode()
+        text = _text_of(source, place, target)
         infos = {info.id: info for info in kernel.line.registry.infos()}
         compile_rulebook({**place.process_files(), str(source): text}, capabilities=infos)
         _put(target, text)
@@ -46,13 +46,6 @@ def add_file(kernel: Kernel, source: Path) -> Path:
         error.failed = f"the file was not added: {error.failed}"
         error.state = _files_state(place, target)
         raise
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            "process_file_unreadable",
-            failed=f"the file was not added: {source} is not UTF-8 text",
-            state=_files_state(place, target),
-            next_step="Save it as UTF-8 and add it again",
-        ) from error
     except OSError as error:
         raise EnvironmentFault(
             "process_file_unwritable",
@@ -62,6 +55,19 @@ def add_file(kernel: Kernel, source: Path) -> Path:
         ) from error
     kernel.line.rules.active()
     return target
+
+
+def _text_of(source: Path, place: Place, target: Path) -> str:
+    try:
+        return source.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(
+            "process_file_unreadable",
+            failed=f"the file was not added: {source} cannot be read: {why}",
+            state=_files_state(place, target),
+            next_step="Give the path of a UTF-8 text file that you can read",
+        ) from error
 
 
 def _put(target: Path, text: str) -> None:

@@ -22,8 +22,11 @@ import msgspec
 from actum.model import canonical, foreign
 from actum.model.errors import ActumError, CorruptRecordError, EnvironmentFault, RefusedError, UsageError
 from actum.model.work import Submission
+from actum.process.problems import ProcessFileError
 from actum.service.line import Line
 from actum.service.submit import Accepted, submit_many
+
+NOT_SAVED = "turn_not_saved"
 
 
 class Draft:
@@ -56,6 +59,8 @@ def submit_spooled(
     try:
         return [*_submit(line, submissions, draft=draft, principal=principal)]
     except (RefusedError, UsageError) as error:
+        if error.code == NOT_SAVED:
+            raise
         if len(submissions) == 1:
             draft.remove()
             return [error]
@@ -77,6 +82,9 @@ def _submit(
 ) -> list[Accepted]:
     try:
         accepted = submit_many(line, submissions, principal=principal)
+    except ProcessFileError as error:
+        # The rules cannot be read at all, which says nothing about these items.
+        raise not_saved(error, draft) from error
     except (RefusedError, UsageError):
         raise
     except ActumError as error:
@@ -96,9 +104,11 @@ def not_saved(error: ActumError, draft: Draft) -> ActumError:
             f"The draft {draft.path} is not there as it was written; only your own copy of the input is left"
         )
         next_step = f"{error.next_step}; then submit your copy again"
+    if isinstance(error, ProcessFileError):
+        return UsageError(NOT_SAVED, failed=failed, state=state, next_step=next_step)
     if isinstance(error, CorruptRecordError):
-        return CorruptRecordError("turn_not_saved", failed=failed, state=state, next_step=next_step)
-    return EnvironmentFault("turn_not_saved", failed=failed, state=state, next_step=next_step)
+        return CorruptRecordError(NOT_SAVED, failed=failed, state=state, next_step=next_step)
+    return EnvironmentFault(NOT_SAVED, failed=failed, state=state, next_step=next_step)
 
 
 def write_draft(submissions: Sequence[Submission], *, folder: Path, name: str) -> Draft:
