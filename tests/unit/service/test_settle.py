@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A later look is a settlement with a receipt of its own; a person's word is kept as a word."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actum.model.delivery import OutboxState
+from actum.model.errors import EnvironmentFault, RefusedError
+from actum.testing.kernels import OTHER_PERSON, PERSON, open_reasons
+from tests.crash.agreement import disagreements
+from tests.unit.service.shop import Shop
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    made = Shop(tmp_path / "here")
+    yield made
+    made.kernel.close()
+
+
+@pytest.fixture
+def doubtful(tmp_path: Path) -> Iterator[Shop]:
+    made = Shop(tmp_path / "here", absence_is_proof=False, attempts_max=1)
+    yield made
+    made.kernel.close()
+
+
+@pytest.fixture
+def blind(tmp_path: Path) -> Iterator[Shop]:
+    made = Shop(tmp_path / "here", observable=False, absence_is_proof=False)
+    yield made
+    made.kernel.close()
+
+
+@pytest.mark.parametrize(
+    ("word", "state"), [("happened", "completed"), ("did_not", "failed"), ("stop", "failed")]
+)
+def test_o82_a_persons_word_ends_the_wait_and_is_never_called_verified(
+    word: str, state: str, doubtful: Shop
+) -> None:
+    turn = doubtful.confirmed("a")
+    doubtful.run_until_stopped("before_execute")
+    doubtful.restart()
+    doubtful.kernel.run()
+    settled = doubtful.kernel.settle(doubtful.row(turn).outbox_id, word, by=PERSON)
+    newest = doubtful.receipts(turn)[-1]
+    assert settled.state is OutboxState.SETTLED
+    assert (newest.person_says, newest.said_by) == (word, PERSON)
+    assert newest.graded.confidence.value in ("not_verified", "unknown")
+    assert newest.status is None or newest.status.value != "success"
+    assert doubtful.turn(turn).state == state
+    assert doubtful.ledger.entries() == []
+    assert disagreements(doubtful.kernel) == []
+
+
+def test_what_nobody_can_look_at_waits_for_a_person_and_says_whose_word_it_is(blind: Shop) -> None:
+    turn = blind.done("a")
+    assert blind.turn(turn).state == "recovery_required"
+    assert [reason.value for reason in open_reasons(turn)] == ["check_required"]
+    blind.kernel.settle(blind.row(turn).outbox_id, "happened", by=PERSON)
+    activity = turn.activity()
+    assert (activity.state.value, activity.label) == ("completed", "not verified, ann says it happened")
+    assert disagreements(blind.kernel) == []
+
+
+def test_o82_only_somebody_with_the_role_may_say_what_happened(doubtful: Shop) -> None:
+    turn = doubtful.confirmed("a")
+    doubtful.run_until_stopped("after_execute")
+    doubtful.restart()
+    doubtful.kernel.run(look=False)
+    for nobody in ("agent:tester", "carl"):
+        with pytest.raises(RefusedError):
+            doubtful.kernel.settle(doubtful.row(turn).outbox_id, "happened", by=nobody)
+    assert doubtful.row(turn).state is OutboxState.CHECK_REQUIRED
+
+
+def test_a_second_answer_is_told_that_the_first_one_stands(doubtful: Shop) -> None:
+    turn = doubtful.confirmed("a")
+    doubtful.run_until_stopped("before_execute")
+    doubtful.restart()
+    doubtful.kernel.run()
+    row = doubtful.row(turn).outbox_id
+    doubtful.kernel.settle(row, "did_not", by=PERSON)
+    with pytest.raises(RefusedError) as caught:
+        doubtful.kernel.settle(row, "happened", by=OTHER_PERSON)
+    assert caught.value.code == "already_settled"
+    assert len(doubtful.receipts(turn)) == 2
+
+
+def down(shop: Shop) -> None:
+    """Make the ledger's world unreachable before anything is dispatched."""
+    found = shop.kernel.line.registry.find("ledger.append")
+
+    def hold(effect: object) -> object:
+        raise EnvironmentFault("down", failed="it is down", state="nothing was done", next_step="wait")
+
+    found.executor.hold = hold  # type: ignore[union-attr]
+
+
+def test_r127_a_row_that_keeps_failing_is_a_dead_letter_that_stays_to_be_seen(shop: Shop) -> None:
+    down(shop)
+    turn = shop.done("a")
+    for _ in range(20):
+        shop.run_later()
+    assert shop.row(turn).state is OutboxState.DEAD
+    assert [reason.value for reason in open_reasons(turn)] == ["dead_letter"]
+    assert shop.turn(turn).state == "failed"
+    assert "dead letter: down" in str(turn.activity().failure_reason)
+    assert [found.turn_id for found in shop.kernel.activity("needs_attention")] == [turn.turn_id]
+    assert shop.row(turn).attempts == 8
+    assert shop.ledger.entries() == []
+
+
+def test_a_dead_letter_that_was_never_dispatched_is_given_up_as_not_attempted(shop: Shop) -> None:
+    down(shop)
+    turn = shop.done("a")
+    for _ in range(20):
+        shop.run_later()
+    row = shop.row(turn).outbox_id
+    with pytest.raises(RefusedError) as caught:
+        shop.kernel.settle(row, "happened", by=PERSON)
+    assert caught.value.code == "never_dispatched"
+    shop.kernel.settle(row, "stop", by=PERSON)
+    assert shop.row(turn).state is OutboxState.SETTLED
+    assert shop.grade(turn) == ("not_attempted", "verified")
+    assert open_reasons(turn) == []
+    assert disagreements(shop.kernel) == []
+
+
+def test_r127_a_retried_effect_that_never_shows_is_a_dead_letter(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "here", acting=lambda entry: {"done": entry})
+    turn = shop.done("a")
+    for _ in range(10):
+        shop.run_later()
+    assert shop.row(turn).state is OutboxState.DEAD
+    assert len(shop.receipts(turn)) == 3
+    assert {receipt.graded.finality.value for receipt in shop.receipts(turn)} == {"failed"}
+    shop.kernel.settle(shop.row(turn).outbox_id, "stop", by=PERSON)
+    assert shop.turn(turn).state == "failed"
+    assert disagreements(shop.kernel) == []
+    shop.kernel.close()
+
+
+def copied(shop: Shop, folder: Path) -> Shop:
+    """Copy a place as a backup does, and open the copy."""
+    shop.abandon()
+    shutil.copytree(shop.folder, folder)
+    return Shop(folder)
+
+
+def test_a_copied_store_dispatches_nothing_until_it_is_adopted(shop: Shop, tmp_path: Path) -> None:
+    shop.confirmed("a")
+    copy = copied(shop, tmp_path / "there")
+    with pytest.raises(EnvironmentFault) as caught:
+        copy.kernel.run()
+    assert caught.value.code == "store_moved"
+    assert copy.ledger.entries() == []
+    copy.kernel.close()
+
+
+def test_after_adopting_what_was_open_needs_checking_and_unused_grants_are_void(
+    shop: Shop, tmp_path: Path
+) -> None:
+    turn = shop.confirmed("a")
+    copy = copied(shop, tmp_path / "there")
+    counts = copy.kernel.adopt(by=PERSON)
+    assert counts == {"rows_check_required": 1, "grants_void": 1}
+    for _ in range(3):
+        copy.run_later()
+    assert copy.row(turn).state is OutboxState.CHECK_REQUIRED
+    assert copy.ledger.entries() == []
+    copy.kernel.settle(copy.row(turn).outbox_id, "did_not", by=PERSON)
+    assert disagreements(copy.kernel) == []
+    copy.kernel.close()
