@@ -29,6 +29,7 @@ from actum.capabilities.subject import SubjectRecord
 from actum.evidence.log import parse_entry
 from actum.model.activity import ActivityFilter
 from actum.model.errors import Refused
+from actum.model.message import ExecutionMode
 from actum.ports.capability import Capability
 from actum.ports.store import RunnerRow, Store, Tx
 from actum.ports.verifier import Looker, Verifier
@@ -113,6 +114,7 @@ class Opened:
         return files_capabilities(roots=roots, keep=keep, protected=[self.place.folder.resolve()])
 
     def _line(self) -> Line:
+        models = self._models()
         return Line(
             store=self.store,
             clock=self.clock,
@@ -125,7 +127,8 @@ class Opened:
             incarnation=self.incarnation,
             principal=self.principal,
             content_files=FolderContent(self.place.content),
-            models=self._models(),
+            models=models,
+            model_kinds=_kinds(models),
             is_gone=self._is_gone,
         )
 
@@ -186,6 +189,10 @@ def newest_ms(tx: Tx) -> int:
     if runner is not None:
         times.append(runner.lease_until_ms - RUNNER_LEASE_MS)
     return max(times, default=0)
+
+
+def _kinds(models: Any) -> dict[str, ExecutionMode]:
+    return {} if models is None else {tier.value: one.kind for tier, one in models.tiers.items()}
 
 
 class _Local(dict[str, Verifier]):

@@ -6,6 +6,7 @@ Rules
 2. A call cut off by a stop is made again and metered again.
 3. The step must be one that may have a model; a plumbing step's row is failed and never called.
 4. Answer or fault, the walk goes on with it; it is an input of the decision and decides nothing itself.
+5. An adapter that raises has given no answer; it stops no other work.
 """
 
 from __future__ import annotations
@@ -79,7 +80,12 @@ def _complete(line: Line, need: NeedModel) -> ModelAnswer | ModelFault:
         tier=need.contract.tier,
         data_classes=need.data_classes,
     )
-    return line.models.complete(request, deadline_s=CALL_DEADLINE_S)
+    try:
+        return line.models.complete(request, deadline_s=CALL_DEADLINE_S)
+    except Exception:  # Rule 5: whatever an adapter raises, no answer came; the runner has other work.
+        return ModelFault(
+            kind=ModelFaultKind.UNAVAILABLE, detail="adapter_raised", provider="unknown", model_id="unknown"
+        )
 
 
 def _keep(line: Line, tx: Tx, row: OutboxRow, reply: ModelReply) -> None:

@@ -31,6 +31,8 @@ from actum.service.standing import refresh
 
 MARK = "outbox.mark"
 PROJECTION = "outbox.mark@1"
+NOT_AS_STORED = ("record_unreadable", "effect_changed", "arguments_changed")
+"""Refusals because the store did not give back what was put in: the layer that failed is persistence."""
 
 
 def seal_unsealed(line: Line) -> int:
@@ -163,5 +165,7 @@ def _refuse(line: Line, tx: Tx, row: OutboxRow, *, effect: Effect, refused: Refu
     # Rule 3
     tx.set_proposal(effect.descriptor.proposed_action_id, state=ProposalState.REFUSED, refusal=refused.reason)
     tx.set_visit(row.turn_id, row.step_id, state=StepState.FAILED)
-    failed(line, tx, row.turn_id, category=FailureCategory.NATIVE_EXECUTION, reason=refused.reason)
+    stored = refused.reason in NOT_AS_STORED
+    category = FailureCategory.PERSISTENCE if stored else FailureCategory.NATIVE_EXECUTION
+    failed(line, tx, row.turn_id, category=category, reason=refused.reason)
     refresh(tx, row.turn_id, now_ms=line.now())

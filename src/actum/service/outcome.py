@@ -13,6 +13,7 @@ from actum.model.activity import FailureCategory
 from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
 from actum.model.errors import InvariantViolation
 from actum.model.grading import Graded
+from actum.model.message import ExecutionMode
 from actum.model.proposal import ProposalState
 from actum.model.question import QuestionReason
 from actum.model.work import StepState
@@ -45,12 +46,8 @@ def postpone(line: Line, tx: Tx, job: Job) -> None:
 def dead_letter(line: Line, tx: Tx, row: OutboxRow, *, why: str) -> None:
     """Fail the step of a row that kept failing, and ask a person; the caller moves the row."""
     tx.set_visit(row.turn_id, row.step_id, state=StepState.FAILED)
-    effect = row.kind is OutboxKind.EFFECT
-    failed(
-        line, tx, row.turn_id, reason=f"dead letter: {why}",
-        category=FailureCategory.NATIVE_EXECUTION if effect else FailureCategory.UNKNOWN,
-    )  # fmt: skip
-    if not effect:
+    failed(line, tx, row.turn_id, category=_layer_of(line, row), reason=f"dead letter: {why}")
+    if row.kind is not OutboxKind.EFFECT:
         return  # Nobody can say what became of a model call: the failed turn shows it, and can be acknowledged.
     shown = msgspec.json.encode(
         {"capability": row.capability, "outbox_id": row.outbox_id, "why": why, "attempts": row.attempts}
@@ -59,6 +56,19 @@ def dead_letter(line: Line, tx: Tx, row: OutboxRow, *, why: str) -> None:
         line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.DEAD_LETTER,
         subject_ref=row.outbox_id, shown=shown,
     )  # fmt: skip
+
+
+def _layer_of(line: Line, row: OutboxRow) -> FailureCategory:
+    """Return the layer a row's work runs in; a model that is no longer configured ran nobody knows where."""
+    if row.kind is OutboxKind.EFFECT:
+        return FailureCategory.NATIVE_EXECUTION
+    match line.model_kinds.get(row.capability.removeprefix("model.")):
+        case ExecutionMode.LOCAL_MODEL:
+            return FailureCategory.LOCAL_MODEL
+        case ExecutionMode.CLOUD_MODEL:
+            return FailureCategory.CLOUD_SERVICE
+        case _:
+            return FailureCategory.UNKNOWN
 
 
 def set_running(tx: Tx, row: OutboxRow) -> None:

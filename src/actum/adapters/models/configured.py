@@ -41,6 +41,13 @@ class ConfiguredTier(msgspec.Struct, frozen=True, kw_only=True):
     max_output_tokens: int | None = None
     deadline_s: int | None = None
 
+    @property
+    def kind(self) -> ExecutionMode:
+        """Where its model runs, as far as configuration says."""
+        if isinstance(self.adapter, OpenAICompatible):
+            return self.adapter.execution_kind
+        return ExecutionMode.LOCAL_MODEL if isinstance(self.adapter, Embedded) else ExecutionMode.CLOUD_MODEL
+
 
 class ConfiguredModels:
     """Routes each request to its tier; refuses, before any call, what the tier may not be shown or asked."""
