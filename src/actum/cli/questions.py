@@ -4,6 +4,8 @@
 Rules
 1. What is displayed is read from the bytes whose digest the question names, and that digest goes into the grant.
 2. Every line of the effect and every member of a subject is printed; text that could hide is spelled out.
+3. An argument that the described lines do not show whole is printed whole behind them; only one too long for any
+   terminal is named with its length and the command that prints it.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from actum.ports.store import Tx
 
 Shown = dict[str, Any]
+ARGUMENT_MAX = 64 * 1024
 _MARKS = ("\u27e8", "\u27e9")
 _escape_marks = re.compile("([\u27e8\u27e9])")
 REASONS = {
@@ -40,11 +43,12 @@ REASONS = {
 
 
 class Displayed(NamedTuple):
-    """A question with what is displayed of it, and the digest of exactly those bytes."""
+    """A question with what is displayed of it, the digest of exactly those bytes, and a confirm's arguments."""
 
     question: Question
     shown: Shown
     digest: str
+    arguments: dict[str, object]
 
 
 def displayed(kernel: Kernel, question_id: str) -> Displayed:
@@ -63,7 +67,9 @@ def displayed(kernel: Kernel, question_id: str) -> Displayed:
 def display(line: Line, tx: Tx, question: Question) -> Displayed:
     """Return a loaded question as it is displayed."""
     body = content.load(line, tx, question.shown_digest)
-    return Displayed(question, msgspec.json.decode(body), canonical.digest_bytes(body))
+    effect = tx.effect(question.subject_ref) if question.reason is QuestionReason.CONFIRM else None
+    arguments: dict[str, object] = {} if effect is None else foreign.decode_foreign(effect.arguments)
+    return Displayed(question, msgspec.json.decode(body), canonical.digest_bytes(body), arguments)
 
 
 def question_json(one: Displayed) -> Shown:
@@ -83,7 +89,7 @@ def question_lines(one: Displayed) -> Iterator[str]:
     yield f"    asked {when(question.asked_at_ms)}, turn {question.turn_id}"
     match question.reason:
         case QuestionReason.CONFIRM:
-            yield from _confirm(one.shown)
+            yield from _confirm(one.shown, one.arguments)
         case QuestionReason.JUDGMENT:
             yield from _judgment(one.shown)
         case _:
@@ -100,10 +106,11 @@ def _subject(one: Displayed) -> str:
     return str(one.shown.get("capability", one.question.subject_ref))
 
 
-def _confirm(shown: Shown) -> Iterator[str]:
+def _confirm(shown: Shown, arguments: dict[str, object]) -> Iterator[str]:
     # Rule 2
     for line in cast("list[str]", shown["lines"]):
         yield from effect_line(line, indent="    ")
+    yield from _not_shown(arguments, "\n".join(shown["lines"]), effect=shown["effect_digest"])
     odd = mixed_script("\n".join(shown["lines"]))
     if odd:
         yield f"    look closely, letters of another script: {', '.join(odd)}"
@@ -121,6 +128,18 @@ def _confirm(shown: Shown) -> Iterator[str]:
         how = f"{visible(str(rehearsal['reason']))} ({visible(str(rehearsal['method']))})"
         yield f"    rehearsal: {rehearsal['result'].replace('_', ' ')}, {how}"
     yield f"    effect {shown['effect_digest']}"
+
+
+def _not_shown(arguments: dict[str, object], described: str, *, effect: str) -> Iterator[str]:
+    # Rule 3
+    for name, value in arguments.items():
+        text = value if isinstance(value, str) else foreign.dump_foreign(value).decode()
+        if all(visible(line) in described for line in text.split("\n")):
+            continue
+        if len(text) > ARGUMENT_MAX:
+            yield f"    {visible(name)}: {len(text):,} characters; read them with: actum show {effect}"
+        else:
+            yield from plain_lines({f"in full, {name}": value}, indent="    ")
 
 
 def effect_line(text: str, *, indent: str) -> Iterator[str]:
