@@ -2,13 +2,13 @@
 """What becomes of a row after its look: settled, tried again, or left for a person. Never a blind retry.
 
 Rules
-1. A known end settles the row: finalized and seen, failed, or not_attempted; so does an initiated one whose
+1. A graded finality that is finalized, failed or not_attempted settles the row; so does an initiated one whose
    receipt stays open.
 2. After dispatch a row is tried again only where the capability says that absence is proof, the look was a
    definite contrary, and attempts are left.
 3. A definite contrary with no attempts left is a dead letter.
-4. An unknown outcome is check_required, also one that only the executor vouches for: no machine moves it but a
-   recorded look, and a person may.
+4. An indeterminate outcome is check_required, also one that only the executor vouches for: no machine moves it but
+   a recorded look, and a person may.
 5. A row that was claimed and not dispatched becomes ready again; attempts were counted at the claim, so a poison
    row ends as a dead letter too.
 6. The wait before another attempt doubles from one second up to five minutes, spread by the row's own id.
@@ -20,7 +20,7 @@ import hashlib
 from typing import assert_never
 
 from actum.model.delivery import OutboxState
-from actum.model.grading import EffectFinality, EffectStatus, Graded, Situation
+from actum.model.grading import EffectFinality, Graded, Situation
 
 BACKOFF_MS_MIN = 1_000
 BACKOFF_MS_MAX = 300_000
@@ -30,8 +30,6 @@ def row_after_look(
     graded: Graded, *, absence_is_proof: bool, attempts: int, attempts_max: int
 ) -> OutboxState:
     """Return the state of a dispatched row once its look is graded."""
-    if graded.status is EffectStatus.UNKNOWN_OUTCOME:
-        return OutboxState.CHECK_REQUIRED  # Rule 4
     match graded.pair.finality:
         case EffectFinality.FINALIZED | EffectFinality.NOT_ATTEMPTED | EffectFinality.INITIATED:
             return OutboxState.SETTLED  # Rule 1
