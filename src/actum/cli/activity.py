@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from actum.cli.opened import opened, store_options
-from actum.cli.render import emit, table, when
+from actum.cli.render import Described, emit, table, when
 from actum.cli.waiting import stand_of
 from actum.model.activity import Activity, ActivityFilter
 
@@ -89,7 +89,13 @@ def _table(page: Sequence[Activity]) -> None:
     table(
         ("ID", "WORK", "STATE", "RECEIPTS", "SINCE"),
         [
-            (one.turn_id, one.title, stand_of(one), str(one.receipt_count), when(one.updated_at_ms))
+            (
+                one.turn_id,
+                Described(one.title),
+                stand_of(one),
+                str(one.receipt_count),
+                when(one.updated_at_ms),
+            )
             for one in page
         ],
     )

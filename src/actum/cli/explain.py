@@ -10,7 +10,7 @@ import click
 
 from actum.cli.opened import opened, store_options
 from actum.cli.questions import effect_line
-from actum.cli.render import count_of, emit, when
+from actum.cli.render import Described, count_of, emit, spelled_out, when
 from actum.cli.show import receipt_lines, state_line
 from actum.model.look import Level
 from actum.model.visible import visible
@@ -57,7 +57,9 @@ def explain(record_id: str, *, store: str | None, who: str | None, as_json: bool
 
 
 def _lines(found: Record) -> Iterator[str]:
-    yield f"turn {found['turn_id']}, {visible(found['activity']['title'])}: {state_line(found['activity'])}"
+    activity = found["activity"]
+    title = spelled_out(Described(activity["title"]))
+    yield f"turn {found['turn_id']}, {title}: {state_line(activity)}"
     for one in found["decisions"]:
         yield ""
         yield from _decision(one)

@@ -10,13 +10,12 @@ Rules
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
-from actum.cli.render import plain_lines, when
+from actum.cli.render import Described, plain_lines, spelled_out, when
 from actum.model import canonical, foreign
 from actum.model.question import Question, QuestionReason
 from actum.model.visible import mixed_script, visible
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 Shown = dict[str, Any]
 ARGUMENT_MAX = 64 * 1024
-_MARKS = ("\u27e8", "\u27e9")
-_escape_marks = re.compile("([\u27e8\u27e9])")
 REASONS = {
     QuestionReason.CONFIRM: "may this run?",
     QuestionReason.JUDGMENT: "what is to be decided?",
@@ -145,8 +142,7 @@ def _not_shown(arguments: dict[str, object], described: str, *, effect: str) -> 
 def effect_line(text: str, *, indent: str) -> Iterator[str]:
     """Yield one described line of an effect, which may hold escapes of its own: those are not escaped again."""
     for line in text.split("\n"):
-        pieces = _escape_marks.split(line)
-        yield f"{indent}| " + "".join(one if one in _MARKS else visible(one) for one in pieces)
+        yield f"{indent}| {spelled_out(Described(line))}"
 
 
 def _judgment(shown: Shown) -> Iterator[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ from actum.model.errors import ActumError, InvariantViolation, UsageError
 from actum.model.strict_json import ForeignNumber
 from actum.model.visible import visible
 
+_MARKS = ("\u27e8", "\u27e9")
+_escape_marks = re.compile("([\u27e8\u27e9])")
 WORST_FIRST = (4, 70, 5, 2, 1, 3, 0)
 """Of several exit codes at once the first of these counts."""
 
@@ -169,7 +172,7 @@ def count_of(number: int, noun: str) -> str:
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows: drawn on a terminal, plain aligned columns elsewhere."""
-    shown = [[visible(cell) for cell in row] for row in rows]
+    shown = [[spelled_out(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _draw(headers, shown)
         return
@@ -190,6 +193,19 @@ def _draw(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for row in rows:
         drawn.add_row(*[Text(cell) for cell in row])
     Console().print(drawn)
+
+
+class Described(str):
+    """Text that was made for reading before it was stored; what it hides is spelled out in it already."""
+
+    __slots__ = ()
+
+
+def spelled_out(text: str) -> str:
+    """Return text with everything hidden spelled out, and the escapes of a described text left as they are."""
+    if not isinstance(text, Described):
+        return visible(text)
+    return "".join(one if one in _MARKS else visible(one) for one in _escape_marks.split(text))
 
 
 def plain_lines(value: object, *, indent: str = "") -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from actum.cli.opened import opened, store_options
-from actum.cli.render import emit, plain_lines, text_block, when
+from actum.cli.render import Described, emit, plain_lines, spelled_out, text_block, when
 from actum.model.grading import EffectConfidence, EffectFinality, GradePair, ReasonCode
 from actum.model.visible import visible
 from actum.model.wording import explain_grade, explain_reason
@@ -50,7 +50,7 @@ def _other(found: Record) -> Iterator[str]:
 
 def _turn(turn: Record) -> Iterator[str]:
     activity = turn["activity"]
-    yield f"turn {turn['turn_id']}, {visible(activity['title'])}"
+    yield f"turn {turn['turn_id']}, {spelled_out(Described(activity['title']))}"
     yield f"  state: {state_line(activity)}"
     yield f"  process {visible(turn['process'])}, started {when(turn['started_at_ms'])}"
     item = turn["work_item"]

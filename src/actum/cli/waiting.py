@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from actum.cli.render import emit, table, worst
+from actum.cli.render import Described, emit, table, worst
 from actum.model.activity import Activity, ActivityFilter, ActivityState, view_of
 from actum.model.errors import EnvironmentFault
 from actum.service.view import unknown
@@ -75,7 +75,7 @@ def show_turns(kernel: Kernel, turn_ids: Sequence[str]) -> None:
 
 def show(found: Sequence[Activity]) -> None:
     """Print one line for each turn."""
-    table(("TURN", "WORK", "STATE"), [(one.turn_id, one.title, stand_of(one)) for one in found])
+    table(("TURN", "WORK", "STATE"), [(one.turn_id, Described(one.title), stand_of(one)) for one in found])
 
 
 def stand_of(activity: Activity) -> str:
