@@ -28,7 +28,6 @@ from actum.bootstrap import registering
 from actum.bootstrap.action import Action
 from actum.bootstrap.opening import Opened
 from actum.bootstrap.place import Place, find_place
-from actum.bootstrap.rules import AGENT_WORK
 from actum.bootstrap.running import HeldLease
 from actum.bootstrap.turn import Turn
 from actum.capabilities.functions import FunctionAction, info_of
@@ -47,7 +46,7 @@ from actum.service import runner, settle, show
 from actum.service import say as saying
 from actum.service.answer import Person
 from actum.service.line import Line
-from actum.service.submit import Accepted, submit_many
+from actum.service.submit import AGENT_WORK, Accepted, submit_many
 
 CHECKPOINT_MS = 1_000
 

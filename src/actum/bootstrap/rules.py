@@ -36,8 +36,8 @@ from actum.ports.registry import CapabilityRegistry
 from actum.ports.store import Store, Tx
 from actum.process.activate import compile_rulebook, index_of
 from actum.service.record import CAPABILITY, DIRECT
+from actum.service.submit import AGENT_WORK
 
-AGENT_WORK = "agent.action"
 _STAGE = "agent.stage"
 
 

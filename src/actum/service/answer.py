@@ -23,15 +23,15 @@ from actum.kernel.redaction import redact
 from actum.model import canonical
 from actum.model.activity import FailureCategory
 from actum.model.delivery import OutboxRow, OutboxState
-from actum.model.effect import EffectClass, intent_digest, needs_qualification
+from actum.model.effect import EffectClass, EffectDescriptor, intent_digest, needs_qualification
 from actum.model.errors import InvariantViolation, Refused, RefusedError
 from actum.model.evidence import QualificationResult
 from actum.model.grant import Authn, Grant, GrantPurpose
 from actum.model.proposal import Proposal, ProposalState
 from actum.model.question import Question, QuestionReason, QuestionState
 from actum.model.walk import QuestionDraft
-from actum.model.work import StepState
-from actum.ports.store import EffectRow, Tx
+from actum.model.work import StepState, WorkItem
+from actum.ports.store import EffectRow, QualificationRow, Tx
 from actum.service import content
 from actum.service.line import Line
 from actum.service.points import commit
@@ -121,6 +121,36 @@ def _confirm(
 ) -> OutboxRow | str:
     proposal, descriptor = _proposal(tx, row), row.descriptor
     item = item_of(tx, question.turn_id)
+    _check_person(descriptor, person=person, item=item)
+    _check_shown(question, shown_digest)
+    qualification = tx.qualification(row.effect_digest)
+    _check_qualified(descriptor, qualification, accepts=accepts)
+    now = line.now()
+    _answer(tx, question, by=person.name, answer="confirmed", now_ms=now)
+    intent = intent_digest(descriptor, principal=item.principal)
+    bound = tx.find_idempotent(descriptor.capability, descriptor.idempotency_key)
+    if bound is not None:
+        return _confirmed_twice(line, tx, proposal, bound=bound, intent=intent)
+    # Rule 2
+    grant = _confirm_grant(line, question, row, person=person, item=item, now_ms=now)
+    if qualification is not None:
+        grant = msgspec.structs.replace(
+            grant, qualification_digest=qualification.digest, accepts_unqualified=accepts
+        )
+    seal_grant(line, tx, grant, signer=person.signer, chain=question.turn_id)
+    outbox = add_effect_row(
+        line, tx, turn_id=question.turn_id, step_id=proposal.step_id, effect_digest=row.effect_digest,
+        capability=descriptor.capability, key=descriptor.idempotency_key, intent=intent,
+        grant_id=grant.grant_id,
+        state=OutboxState.READY,
+        claim=True,
+    )  # fmt: skip
+    tx.set_proposal(proposal.proposed_action_id, state=ProposalState.GRANTED)
+    refresh(tx, question.turn_id, now_ms=now)
+    return outbox
+
+
+def _check_person(descriptor: EffectDescriptor, *, person: Person, item: WorkItem) -> None:
     # Rule 3
     if not may_confirm(
         descriptor.effect_class,
@@ -134,6 +164,9 @@ def _confirm(
             state="The question is still open",
             next_step="Let somebody else confirm it",
         )
+
+
+def _check_shown(question: Question, shown_digest: str | None) -> None:
     if shown_digest is not None and shown_digest != question.shown_digest:
         raise RefusedError(
             "shown_other",
@@ -141,52 +174,46 @@ def _confirm(
             state="The question is still open",
             next_step="Look at it again with `actum show`, then confirm",
         )
-    qualification = tx.qualification(row.effect_digest)
-    if needs_qualification(descriptor) and (
-        qualification is None
-        or (qualification.result == QualificationResult.NOT_POSSIBLE.value and not accepts)
-    ):
-        raise RefusedError(
-            "not_qualified",
-            failed="this effect could not be rehearsed in isolation, and the confirm does not accept that",
-            state="The question is still open",
-            next_step="Look at the reason with `actum show`; to accept it, confirm with --accept-unqualified",
-        )
-    now = line.now()
-    money = descriptor.effect_class is EffectClass.MONEY_LEGAL
-    grant = Grant(
-        grant_id=line.ids.ulid(now),
+
+
+def _check_qualified(
+    descriptor: EffectDescriptor, qualification: QualificationRow | None, *, accepts: bool
+) -> None:
+    if not needs_qualification(descriptor):
+        return
+    result = None if qualification is None else qualification.result
+    if result == QualificationResult.PASSED.value:
+        return
+    if result == QualificationResult.NOT_POSSIBLE.value and accepts:
+        return
+    raise RefusedError(
+        "not_qualified",
+        failed="this effect could not be rehearsed in isolation, and the confirm does not accept that",
+        state="The question is still open",
+        next_step="Look at the reason with `actum show`; to accept it, confirm with --accept-unqualified",
+    )
+
+
+def _confirm_grant(
+    line: Line, question: Question, row: EffectRow, *, person: Person, item: WorkItem, now_ms: int
+) -> Grant:
+    money = row.descriptor.effect_class is EffectClass.MONEY_LEGAL
+    return Grant(
+        grant_id=line.ids.ulid(now_ms),
         purpose=GrantPurpose.CONFIRM,
         incarnation=line.incarnation,
-        tenant=tx.tenant,
+        tenant=item.tenant,
         principal=person.name,
         authn=Authn.SESSION if person.signer is None else Authn.PASSPHRASE,
         subject_digest=row.effect_digest,
-        qualification_digest=None if qualification is None else qualification.digest,
+        qualification_digest=None,
         shown_digest=question.shown_digest,
         task=item.work_item_id,
-        issued_at_ms=now,
-        expires_at_ms=now + (CONFIRM_MONEY_MS if money else CONFIRM_MS),
+        issued_at_ms=now_ms,
+        expires_at_ms=now_ms + (CONFIRM_MONEY_MS if money else CONFIRM_MS),
         nonce=line.ids.salt(),
-        accepts_unqualified=accepts,
+        accepts_unqualified=False,
     )
-    _answer(tx, question, by=person.name, answer="confirmed", now_ms=now)
-    intent = intent_digest(descriptor, principal=item.principal)
-    bound = tx.find_idempotent(descriptor.capability, descriptor.idempotency_key)
-    if bound is not None:
-        return _confirmed_twice(line, tx, proposal, bound=bound, intent=intent)
-    # Rule 2
-    seal_grant(line, tx, grant, signer=person.signer, chain=question.turn_id)
-    outbox = add_effect_row(
-        line, tx, turn_id=question.turn_id, step_id=proposal.step_id, effect_digest=row.effect_digest,
-        capability=descriptor.capability, key=descriptor.idempotency_key, intent=intent,
-        grant_id=grant.grant_id,
-        state=OutboxState.READY,
-        claim=True,
-    )  # fmt: skip
-    tx.set_proposal(proposal.proposed_action_id, state=ProposalState.GRANTED)
-    refresh(tx, question.turn_id, now_ms=now)
-    return outbox
 
 
 def _confirmed_twice(line: Line, tx: Tx, proposal: Proposal, *, bound: tuple[str, str], intent: str) -> str:

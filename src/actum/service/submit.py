@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -21,6 +21,7 @@ from actum.model import canonical, foreign
 from actum.model.activity import FailureCategory
 from actum.model.errors import InvariantViolation, RefusedError, UsageError
 from actum.model.process import Rulebook
+from actum.model.visible import visible
 from actum.model.work import StepState, StepVisit, Submission, Turn, TurnReason, WorkItem
 from actum.ports.store import Tx
 from actum.service import content
@@ -32,6 +33,9 @@ from actum.service.view import TurnView
 from actum.service.walk import find
 
 NO_PROCESS = "no_process"
+AGENT_WORK = "agent.action"
+"""The work type by which an agent names one action itself."""
+TITLE_MAX = 120
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +56,7 @@ class _Ready(msgspec.Struct, kw_only=True):
     attachments: dict[str, bytes]
     findings: tuple[Finding, ...]
     view: TurnView | None
+    title: str
     walked: Walked | None = None
 
 
@@ -116,7 +121,7 @@ def _prepare(
         )
     return _Ready(
         submission=submission, item=item, turn=turn, subject=subject, attachments=attachments, findings=findings,
-        view=view,
+        view=view, title=_title(item, value),
     )  # fmt: skip
 
 
@@ -144,18 +149,18 @@ def _store(line: Line, tx: Tx, ready: _Ready) -> Accepted:
     tx.add_turn(turn)
     _note(line, tx, turn.turn_id, ready)
     if ready.view is not None and ready.walked is not None:
-        write_walk(line, tx, ready.view, ready.walked, title=_title(item))
+        write_walk(line, tx, ready.view, ready.walked, title=ready.title)
     else:
-        _no_process(line, tx, item, turn)
+        _no_process(line, tx, item, turn, title=ready.title)
     return Accepted(work_item_id=item.work_item_id, turn_id=turn.turn_id, known=False)
 
 
-def _no_process(line: Line, tx: Tx, item: WorkItem, turn: Turn) -> None:
+def _no_process(line: Line, tx: Tx, item: WorkItem, turn: Turn, *, title: str) -> None:
     # Rule 3
     tx.add_visit(StepVisit(turn_id=turn.turn_id, step_id="route", position=0, state=StepState.FAILED))
     reason = f"no process takes work type {item.work_type}"
     failed(line, tx, turn.turn_id, category=FailureCategory.ROUTING, reason=reason)
-    refresh(tx, turn.turn_id, now_ms=line.now(), title=_title(item))
+    refresh(tx, turn.turn_id, now_ms=line.now(), title=title)
 
 
 def _same(tx: Tx, item: WorkItem, *, digest: str, submission: Submission) -> Accepted:
@@ -174,8 +179,15 @@ def _same(tx: Tx, item: WorkItem, *, digest: str, submission: Submission) -> Acc
     return Accepted(work_item_id=item.work_item_id, turn_id=turns[-1].turn_id, known=True)
 
 
-def _title(item: WorkItem) -> str:
-    return f"{item.work_type} {item.key}" if item.key else item.work_type
+def _title(item: WorkItem, subject: Mapping[str, object]) -> str:
+    """Return how people recognise a turn: the action an agent names, what the subject calls itself, or its key."""
+    named = (
+        subject.get("capability")
+        if item.work_type == AGENT_WORK
+        else subject.get("subject", subject.get("title"))
+    )
+    words = named if isinstance(named, str) and named.strip() else item.key
+    return visible(f"{item.work_type}: {words}" if words else item.work_type)[:TITLE_MAX]
 
 
 def _note(line: Line, tx: Tx, turn_id: str, ready: _Ready) -> None:
