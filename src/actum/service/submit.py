@@ -186,8 +186,9 @@ def _title(item: WorkItem, subject: Mapping[str, object]) -> str:
         if item.work_type == AGENT_WORK
         else subject.get("subject", subject.get("title"))
     )
-    words = named if isinstance(named, str) and named.strip() else item.key
-    return visible(f"{item.work_type}: {words}" if words else item.work_type)[:TITLE_MAX]
+    if isinstance(named, str) and named.strip():
+        return visible(f"{item.work_type}: {named}")[:TITLE_MAX]
+    return visible(f"{item.work_type} {item.key}" if item.key else item.work_type)[:TITLE_MAX]
 
 
 def _note(line: Line, tx: Tx, turn_id: str, ready: _Ready) -> None:
