@@ -43,11 +43,11 @@ def some_of_each(desk: Desk) -> dict[str, str]:
 def test_o63_the_list_shows_what_goes_on_what_needs_the_user_and_what_ended(desk: Desk) -> None:
     made = some_of_each(desk)
     text = desk.good("activity").out
-    sections = dict(re.findall(r"^(In progress|Needs attention|Finished) \(\d+\)\n((?:.+\n)+)", text, re.MULTILINE))
+    sections = dict(
+        re.findall(r"^(In progress|Needs attention|Finished) \(\d+\)\n((?:.+\n)+)", text, re.MULTILINE)
+    )
     assert list(sections) == ["In progress", "Needs attention", "Finished"]
-    where = {
-        name: [title for title, body in sections.items() if turn in body] for name, turn in made.items()
-    }
+    where = {name: [title for title, body in sections.items() if turn in body] for name, turn in made.items()}
     assert where == {
         "recorded": ["Finished"],
         "observed": ["Finished"],

@@ -93,7 +93,7 @@ def of_error(error: ActumError) -> Finding:
 def examine(line: Line, machine: Machine) -> list[Finding]:
     """Return everything found in an open store, the worst first."""
     found = [
-        *_machine(machine),
+        *of_machine(machine),
         *_database(line),
         *(
             corrupt("log_differs", text, "Restore a backup and run `actum adopt`")
@@ -107,7 +107,8 @@ def examine(line: Line, machine: Machine) -> list[Finding]:
     return sorted(found, key=lambda one: order.index(one.severity))
 
 
-def _machine(machine: Machine) -> Iterator[Finding]:
+def of_machine(machine: Machine) -> Iterator[Finding]:
+    """Yield what is wrong with the machine and the place."""
     if not machine.engine_ok:
         yield problem("engine_old", f"SQLite {machine.engine} can corrupt a file that several processes write",
                       "Install a newer apsw")  # fmt: skip
