@@ -128,7 +128,7 @@ def test_o18_o19_a_receipt_says_what_was_touched_and_where_it_went(shop: Shop) -
     perform(shop.kernel, turn)
     (receipt,) = shop.receipts(turn)
     assert str(path.resolve()) in receipt.resolved_resource_summary
-    assert receipt.destination_summary == "this machine"
+    assert receipt.destination_summary == str(path.parent)
     append_action(shop.kernel, shop.ledger, capability="l.far", destinations=("https://bank.example",))
     far = shop.kernel.propose("l.far", {"entry": "far"})
     perform(shop.kernel, far)
