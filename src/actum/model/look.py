@@ -7,7 +7,7 @@ import enum
 
 import msgspec
 
-from actum.model import foreign
+from actum.model import canonical, foreign
 from actum.model.grading import LookOutcome
 
 
@@ -82,3 +82,8 @@ def projection_digest(value: object, *, projection: str, salt: str) -> str:
 def private_digest(value: object, *, salt: str) -> str:
     """Return the digest under which a private content object {salt, value} is published."""
     return foreign.digest_foreign({"salt": salt, "value": value})
+
+
+def private_digest_of(body: bytes, *, salt: str) -> str:
+    """Return the same digest for a value at hand as its canonical foreign bytes."""
+    return canonical.digest_bytes(b'{"salt":"' + salt.encode("ascii") + b'","value":' + body + b"}")

@@ -89,6 +89,7 @@ def _check(line: Line, tx: Tx, row: OutboxRow) -> None:
         row=row,
         execution=execution,
         effect=job.effect,
+        arguments=job.arguments_json,
         decision_digest=job.decision_digest,
         grant_digest=None,
         dispatched=True,

@@ -5,10 +5,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from actum.kernel.redaction import Finding, redact
 from actum.model import canonical, foreign
-from actum.model.errors import CorruptRecordError
+from actum.model.errors import CorruptRecordError, InvariantViolation
 from actum.ports.store import Tx
 from actum.service.line import INLINE_MAX, Line
+
+
+def without_secrets(value: object) -> tuple[Any, tuple[Finding, ...]]:
+    """Return a value with its secrets taken out; JsonRefused names the place where it is no JSON value at all."""
+    try:
+        return redact(value)
+    except InvariantViolation:
+        foreign.from_plain(value)
+        raise
 
 
 def keep(line: Line, tx: Tx, body: bytes) -> str:

@@ -24,15 +24,16 @@ import msgspec
 
 from actum.kernel.delivery import row_after_look
 from actum.kernel.dispatch import DispatchFacts, refuse_dispatch
-from actum.kernel.redaction import redact
 from actum.model import foreign
 from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
 from actum.model.errors import ActumError, EnvironmentFault, InvariantViolation, Refused
 from actum.model.grading import ExecutorSaid, LookOutcome
 from actum.model.model_call import ModelTier
+from actum.model.strict_json import JsonRefused
 from actum.ports.executor import Dispatch, ExecutorReport, take_seal
 from actum.ports.store import Tx
 from actum.ports.verifier import Phase
+from actum.service import content
 from actum.service.grants import grant_holds
 from actum.service.job import Job, expected_of, load_job, look_request, sealing_of
 from actum.service.line import LEASE_MS, Line
@@ -98,7 +99,10 @@ def _load(line: Line, rows: Sequence[OutboxRow]) -> tuple[list[Job], list[tuple[
     unreadable: list[tuple[OutboxRow, Refused]] = []
 
     def work(tx: Tx) -> None:
-        for row in rows:
+        for claimed in rows:
+            row = tx.outbox(claimed.outbox_id)
+            if row is None or row.epoch != claimed.epoch or row.state is not OutboxState.CLAIMED:
+                continue  # Somebody else has it by now.
             try:
                 jobs.append(load_job(line, tx, row))
             except (ActumError, msgspec.MsgspecError) as error:
@@ -232,8 +236,18 @@ def _execute(line: Line, job: Job) -> None:
         }
         report = ExecutorReport(said=ExecutorSaid.RAISED, result=dict(raised))
     reach(line, AFTER_EXECUTE)
-    result, _ = redact(report.result)
-    job.report = msgspec.structs.replace(report, result=result)
+    job.report = _kept(report)
+
+
+def _kept(report: ExecutorReport) -> ExecutorReport:
+    """Return a report without secrets; a result that is no JSON is replaced by a word that says so."""
+    try:
+        result, _ = content.without_secrets(report.result)
+        foreign.encode_foreign(result)
+    except JsonRefused as error:
+        # The effect has happened, so nothing may break off here; an output that is not kept acknowledges nothing.
+        return ExecutorReport(said=report.said, result={"no_json": error.message})
+    return msgspec.structs.replace(report, result=result)
 
 
 def _is_ours(tx: Tx, row: OutboxRow, *, now_ms: int) -> bool:

@@ -30,6 +30,7 @@ class Backing(msgspec.Struct, kw_only=True):
     row: OutboxRow
     effect: Effect
     arguments: dict[str, Any]
+    arguments_json: bytes
     context: dict[str, Any]
     grant: GrantRow | None
     qualification: Qualification | None
@@ -88,6 +89,7 @@ def load_backing(tx: Tx, row: OutboxRow) -> Backing:
         row=row,
         effect=Effect(effect_digest=stored.effect_digest, salt=stored.salt, descriptor=stored.descriptor),
         arguments=foreign.to_plain(foreign.decode_foreign(stored.arguments)),
+        arguments_json=stored.arguments,
         context=foreign.to_plain(foreign.decode_foreign(stored.context)),
         grant=None if row.grant_id is None else tx.grant(row.grant_id),
         qualification=None
@@ -152,6 +154,7 @@ def sealing_of(job: Job, *, finished_at_ms: int) -> Sealing:
         row=job.row,
         execution=job.execution,
         effect=job.effect,
+        arguments=job.arguments_json,
         decision_digest=job.decision_digest,
         grant_digest=None if job.grant is None else job.grant.payload_digest,
         dispatched=True,

@@ -112,9 +112,9 @@ def _seal_one(
 ) -> None:
     now = line.now()
     proposal_id = effect.descriptor.proposed_action_id
-    proposal = tx.proposal(proposal_id)
-    if proposal is None:
-        raise InvariantViolation("an effect has a proposal", row=row.outbox_id)
+    proposal, stored = tx.proposal(proposal_id), tx.effect(effect.effect_digest)
+    if proposal is None or stored is None:
+        raise InvariantViolation("a row has an effect, and an effect a proposal", row=row.outbox_id)
     execution = Execution(
         execution_id=line.ids.ulid(now),
         tenant=tx.tenant,
@@ -138,6 +138,7 @@ def _seal_one(
         row=row,
         execution=execution,
         effect=effect,
+        arguments=stored.arguments,
         decision_digest=proposal.decision_digest,
         grant_digest=None if grant is None else grant.payload_digest,
         dispatched=False,

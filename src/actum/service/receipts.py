@@ -14,7 +14,6 @@ from actum.evidence.published import (
     PublishedReceipt,
     Versioned,
 )
-from actum.model import canonical
 from actum.model.delivery import Execution, ExecutionKind, OutboxRow
 from actum.model.effect import Effect, EffectDescriptor
 from actum.model.evidence import (
@@ -30,7 +29,7 @@ from actum.model.grading import (
     Graded,
     GradePair,
 )
-from actum.model.look import SeenLook, private_digest
+from actum.model.look import SeenLook, private_digest, private_digest_of
 from actum.model.receipt import Receipt, RetryState
 from actum.service.line import Line
 
@@ -41,12 +40,14 @@ KERNEL = "kernel"
 class Sealing(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one execution when it is sealed.
 
-    ``expected`` is the digest a supporting look must have observed; ``person_says`` a person's word.
+    ``arguments`` are the canonical bytes of what was resolved; ``expected`` is the digest a supporting look must
+    have observed; ``person_says`` a person's word.
     """
 
     row: OutboxRow
     execution: Execution
     effect: Effect
+    arguments: bytes
     decision_digest: str
     grant_digest: str | None
     dispatched: bool
@@ -109,7 +110,7 @@ def private_receipt(line: Line, sealing: Sealing, *, claimed: GradePair, graded:
         postcondition_evidence=observed,
         looks=sealing.looks,
         expected=sealing.expected,
-        input_hash=input_hash(effect),
+        input_hash=private_digest_of(sealing.arguments, salt=effect.salt),
         output_hash=output_hash_of(sealing),
         context_snapshot=private_digest(sealing.context, salt=effect.salt),
         evidence_digest=evidence.digest(),
@@ -222,11 +223,6 @@ def output_hash_of(sealing: Sealing) -> str | None:
     if sealing.result is None or not sealing.acknowledged:
         return None
     return private_digest(sealing.result, salt=sealing.effect.salt)
-
-
-def input_hash(effect: Effect) -> str:
-    """Return the published digest of the resolved arguments: salted, over their private digest."""
-    return canonical.digest({"salt": effect.salt, "value": effect.descriptor.resolved_argument_digest})
 
 
 def resource_summary(descriptor: EffectDescriptor) -> str:

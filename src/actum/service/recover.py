@@ -103,6 +103,7 @@ def _seal_unknown(line: Line, tx: Tx, row: OutboxRow) -> None:
         row=row,
         execution=msgspec.structs.replace(execution, finished_at_ms=now),
         effect=job.effect,
+        arguments=job.arguments_json,
         decision_digest=job.decision_digest,
         grant_digest=None if job.grant is None else job.grant.payload_digest,
         dispatched=True,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from actum.kernel.provenance import refuse_message
-from actum.kernel.redaction import redact
+from actum.model import foreign
 from actum.model.errors import RefusedError
 from actum.model.message import ExecutionMode, Message, Provenance, Role
 from actum.model.receipt import Receipt
@@ -39,7 +39,7 @@ def say(
 
     ``asserts`` holds capability ids or outbox ids that the text says were done.
     """
-    clean, _ = redact(text)  # Rule 1
+    clean, _ = content.without_secrets(foreign.from_plain(text))  # Rule 1
 
     def work(tx: Tx) -> Message:
         if tx.turn(turn_id) is None:

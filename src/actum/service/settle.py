@@ -19,7 +19,7 @@ from actum.kernel.delivery import row_after_look
 from actum.model import foreign
 from actum.model.activity import ActivityState
 from actum.model.delivery import Execution, ExecutionKind, OutboxKind, OutboxRow, OutboxState
-from actum.model.errors import InvariantViolation, Refused, RefusedError
+from actum.model.errors import InvariantViolation, Refused, RefusedError, UsageError
 from actum.model.grading import EffectConfidence, EffectFinality, Graded, Situation
 from actum.model.grant import Authn, Grant, GrantPurpose
 from actum.model.question import QuestionReason
@@ -78,7 +78,12 @@ def _untold(row: OutboxRow, last: ReceiptRow) -> Settled:
 def answer(line: Line, outbox_id: str, *, word: str, person: Person) -> Settled:
     """Store a person's word about a row that nobody could see the end of (rules 3 and 4)."""
     if word not in ANSWERS:
-        raise InvariantViolation("a settlement answer is one of three", word=word)
+        raise UsageError(
+            "no_such_answer",
+            failed=f"{word!r} is no answer about what happened",
+            state="The effect is as it was",
+            next_step=f"Answer one of: {', '.join(ANSWERS)}",
+        )
     undone = line.store.read(lambda tx: _never_dispatched(tx, outbox_id))
     if undone is not None:
         return _give_up(line, undone, word=word, person=person)
@@ -195,6 +200,7 @@ def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Se
         row=row,
         execution=execution,
         effect=backing.effect,
+        arguments=backing.arguments_json,
         decision_digest=backing.decision_digest,
         grant_digest=None,
         dispatched=True,

@@ -31,6 +31,7 @@ from actum.model.effect import (
 from actum.model.errors import ActumError, Refused
 from actum.model.evidence import Qualification, QualificationResult
 from actum.model.look import projection_digest
+from actum.model.strict_json import JsonRefused
 from actum.model.walk import Stage
 from actum.ports.capability import Capability, DescribeContext, Described
 from actum.ports.effect_view import EffectView
@@ -75,8 +76,13 @@ def stage_effect(line: Line, view: TurnView, stage: Stage, *, step_id: str, give
     if isinstance(described, Refused):
         return Staged(proposed_action_id=action_id, step_id=step_id, stage=stage, refused=described)
     salt = line.ids.salt()
-    arguments = foreign.encode_foreign(described.arguments)
-    descriptor = _descriptor(view, found, described, stage=stage, action_id=action_id, salt=salt)
+    try:
+        arguments = foreign.encode_foreign(described.arguments)
+        context = foreign.encode_foreign(described.context)
+        descriptor = _descriptor(view, found, described, stage=stage, action_id=action_id, salt=salt)
+    except JsonRefused as error:  # Only a describer of somebody else's can come to what is no JSON.
+        refused = Refused(reason="described_no_json", facts={"why": error.message, "path": error.path})
+        return Staged(proposed_action_id=action_id, step_id=step_id, stage=stage, refused=refused)
     intent = intent_digest(descriptor, principal=view.item.principal)
     derived = canonical.digest([view.item.work_item_id, step_id, intent])
     descriptor = msgspec.structs.replace(descriptor, idempotency_key=given_key or derived)
@@ -95,7 +101,7 @@ def stage_effect(line: Line, view: TurnView, stage: Stage, *, step_id: str, give
         stage=stage,
         effect=effect,
         arguments=arguments,
-        context=foreign.encode_foreign(described.context),
+        context=context,
         shown=shown_of(effect, described=described, qualification=qualification),
         intent=intent,
         alone=may_execute_alone(descriptor, definition_class=stage.effect_class),

@@ -3,7 +3,7 @@
 
 Rules
 1. The verifier returns values; digests are made here, through the one projection function.
-2. A verifier that raises has not seen anything: the look is unclear and says what was raised.
+2. A verifier that raises, or returns what is no JSON, has not seen anything: the look is unclear and says why.
 3. What is signed is the wire form of the look, bound to the effect's digest and the expected digest.
 4. Private detail is redacted before it leaves.
 """
@@ -18,10 +18,12 @@ from actum.evidence.keys import Signer
 from actum.evidence.looks import look_signing_bytes
 from actum.kernel.looking import outcome_of
 from actum.kernel.redaction import redact
+from actum.model import foreign
 from actum.model.action_v2 import Verifier as WireVerifier
 from actum.model.action_v2 import WireLook
 from actum.model.grading import LookOutcome
 from actum.model.look import Channel, Independence, Level, Observation, SeenLook, projection_digest
+from actum.model.strict_json import JsonRefused
 from actum.ports.verifier import LookRequest, Verifier
 
 UNKNOWN = "actum.no_verifier"
@@ -83,7 +85,11 @@ def _observe(verifier: Verifier | None, request: LookRequest) -> Observation:
     if verifier is None:
         return _unclear("this process has no verifier for the capability")
     try:
-        return verifier.observe(request)
+        seen = verifier.observe(request)
+        foreign.encode_foreign({"value": seen.value, "detail": seen.detail})
+        return seen
+    except JsonRefused as error:
+        return _unclear(f"the verifier returned what is no JSON: {error.message}")
     except Exception as error:  # Rule 2: whatever a verifier raises, it did not see.
         return _unclear(f"the verifier raised {type(error).__name__}")
 
