@@ -169,7 +169,9 @@ def without_rights(desk: Desk, *arguments: str) -> Answer:
         "import os, sys\nimport actum.bootstrap.kernel, actum.cli.init\nfrom actum.cli.main import main\n"
         "if os.getuid() == 0: os.setgid(65534); os.setuid(65534)\nmain()"
     )
-    done = subprocess.run([sys.executable, "-c", run, *arguments], cwd="/", capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", run, *arguments], cwd="/", capture_output=True, text=True, check=False
+    )
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
@@ -240,7 +242,7 @@ def test_a_full_disk_loses_nothing_that_was_accepted(desk: Desk) -> None:
     try:
         store = str(small / ".actum")
         desk.good("init", "--store", store)
-XX
+        (small / ".actum" / "processes" / "orders.yaml").write_text(ASKING)
         answer = desk("submit", "-", "--json", "--store", store, stdin=many(20_000))
         assert answer.code == 5
         told = answer.lines()
