@@ -228,7 +228,7 @@ class Kernel:
 
     def person(self, name: str | None = None, *, passphrase: bytes | None = None) -> Person:
         """Return who answers; somebody with a key of their own must open it."""
-        who = name or self._opened.principal
+        who = self._opened.principal if name is None else name
         if not self.place.has_key(who):
             return Person(name=who)
         return Person(name=who, signer=self.place.keys.load(f"person-{who}", passphrase=passphrase))

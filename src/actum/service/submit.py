@@ -86,7 +86,7 @@ def _prepare(
     line: Line, submission: Submission, *, principal: str, rulebook: Rulebook, index: RulebookIndex
 ) -> _Ready:
     # Rule 1
-    clean, findings = redact(submission.subject)
+    clean, findings = content.without_secrets(submission.subject)
     attachments: dict[str, bytes] = {}
     for name, text in (submission.attachments or {}).items():
         attachments[name], more = redact(_decoded(name, text))
@@ -126,6 +126,7 @@ def _prepare(
 
 
 def _decoded(name: str, text: str) -> bytes:
+    foreign.from_plain(name, path="/attachments")  # A name that is no text is told before it reaches the log.
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
