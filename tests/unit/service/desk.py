@@ -45,6 +45,7 @@ class Desk:
     """A kernel over the desk process with its ledger and clock."""
 
     def __init__(self, folder: Path, **declared: Any) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder = folder
         self.clock = SimulatedClock()
         self.ledger = Ledger(folder / "ledger")
@@ -68,3 +69,9 @@ class Desk:
             return [event.body for event in tx.events(kind=kind)]
 
         return self.read(work)
+
+    def __enter__(self) -> Desk:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kernel.close()

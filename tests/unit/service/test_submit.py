@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import json
 
 import pytest
@@ -102,3 +103,31 @@ def test_work_that_is_known_already_walks_nothing_again(desk: Desk) -> None:
     before = {table: desk.count(table) for table in ("decision", "proposal", "question", "effect", "turn")}
     assert desk.kernel.submit("ticket", {"kind": "order", "entry": "a"}, key="k").turn_id == turn.turn_id
     assert {table: desk.count(table) for table in before} == before
+
+
+@pytest.mark.parametrize(
+    "subject, path",
+    [
+        ({"when": datetime.date(2026, 1, 1)}, "/when"),
+        ({"a": {"b": {1, 2}}}, "/a/b"),
+        ({"a": [float("nan")]}, "/a/0"),
+        ({"a": "\ud800"}, "/a"),
+        ({1: 2}, ""),
+        ({"a": b"bytes"}, "/a"),
+    ],
+    ids=["date", "set", "nan", "surrogate", "key", "bytes"],
+)
+def test_a_subject_that_is_no_json_is_told_with_its_place_and_stores_nothing(
+    desk: Desk, subject: dict, path: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        desk.kernel.submit("ticket", subject)
+    assert caught.value.facts["path"] == path
+    assert (desk.count("work_item"), desk.count("content")) == (0, 0)
+
+
+def test_an_attachment_whose_name_is_no_text_is_told(desk: Desk) -> None:
+    with pytest.raises(UsageError) as caught:
+        desk.kernel.submit("ticket", {"kind": "letter"}, attachments={"\ud800": "YQ=="})
+    assert caught.value.code == "lone_surrogate"
+    assert desk.count("work_item") == 0
