@@ -115,3 +115,8 @@ class PostgresBench(_Bench):
 def named(exercise: Callable[..., None]) -> str:
     """Return the exercise's name for a test id."""
     return exercise.__name__
+
+
+def must_hold(exercise: Callable[[Any], None], bench: _Bench) -> None:
+    """Run an exercise, which asserts what a store must do."""
+    exercise(bench)

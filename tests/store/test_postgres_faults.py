@@ -31,6 +31,18 @@ def fault(address: str) -> ActumError:
     return caught.value
 
 
+def test_the_address_opens_a_store_again_and_the_url_is_without_its_password(
+    postgres: PostgresBench,
+) -> None:
+    # The private cluster asks for no password; one in the address is ignored by it.
+    store = open_store(postgres.address.replace("postgres@", "postgres:s3cret@"))
+    again = open_store(store.address)
+    assert "s3cret" in store.address
+    assert "s3cret" not in store.url
+    again.close()
+    store.close()
+
+
 def test_without_the_driver_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     error = fault("postgresql://db.example/actum")

@@ -162,7 +162,7 @@ class Opened:
         main = getattr(sys.modules.get("__main__"), "__file__", None)
         return Setup(
             seed=seed_of(self.place, VERIFIER),
-            store_url=self.store.url,
+            store_url=self.store.address,
             tenant=self.store.tenant,
             modules=self._verifier_modules(),
             main_path=None if main is None else os.path.abspath(main),

@@ -286,10 +286,14 @@ class Tx(Protocol):
 
 
 class Store(Protocol):
-    """Where the records are. A write returns only after its commit is on the disk."""
+    """Where the records are. A write returns only after its commit is on the disk.
+
+    ``url`` is for people; ``address`` opens the same store in another process and may hold a password.
+    """
 
     tenant: str
     url: str
+    address: str
 
     def write(self, work: Callable[[Tx], T]) -> T:
         """Run ``work`` in a transaction and commit it; raises what ``work`` raises, with nothing kept."""

@@ -13,7 +13,7 @@ _POSTGRES = ("postgresql://", "postgres://")
 
 
 def open_store(address: str | Path, *, tenant: str = "local") -> Store:
-    """Open a store, making it where it is new; `Store.url` of one is an address of it, without a password.
+    """Open a store, making it where it is new; `Store.address` of one opens it again.
 
     Raises `store_unreachable`, `store_unwritable`, `store_foreign`, `store_newer`, `store_schema_edited`,
     `store_schema_foreign`, `store_malformed`, `postgres_driver_missing`, `store_address`.

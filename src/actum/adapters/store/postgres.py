@@ -112,10 +112,10 @@ class PostgresStore(GroupCommit[PostgresTx]):
 
     def __init__(self, url: str, *, tenant: str = "local") -> None:
         super().__init__(shown(url))
-        self._dsn = url
         self._errors: Any = _psycopg().Error
         self.tenant = tenant
         self.url = shown(url)
+        self.address = url
         self._lock_key = int.from_bytes(
             hashlib.sha256(f"actum store\0{tenant}".encode()).digest()[:8], "big", signed=True
         )
@@ -134,7 +134,7 @@ class PostgresStore(GroupCommit[PostgresTx]):
     def _connect(self) -> Any:
         psycopg = _psycopg()
         try:
-            connection: Any = psycopg.connect(self._dsn, autocommit=True)
+            connection: Any = psycopg.connect(self.address, autocommit=True)
             for name, value in _SETTINGS.items():
                 connection.execute("SELECT set_config(%s, %s, false)", (name, value))
         except psycopg.Error as error:

@@ -98,7 +98,7 @@ class SqliteStore(GroupCommit[SqliteTx]):
         super().__init__(str(path))
         self.tenant = tenant
         self.path = path
-        self.url = f"sqlite:{path}"
+        self.url = self.address = f"sqlite:{path}"
         self._writer: Any = _connect(path, write=True)
         self._readers: list[Any] = []
         self._tx = SqliteTx(self._writer, tenant=tenant, path=path)

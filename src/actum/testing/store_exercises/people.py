@@ -151,7 +151,7 @@ def a_native_reply_is_no_cloud_s(bench: Bench) -> None:
         assert told == "message_native_not_cloud", (way, told)
 
 
-def a_native_reply_stands_on_a_success(bench: Bench) -> None:
+def a_native_reply_stands_on_a_seen_effect(bench: Bench) -> None:
     """Native provenance needs the receipt of a success of the same turn; a recorded decision is none."""
     store, s = bench.store(), Samples()
     turn_id = store.write(lambda tx: s.begun(tx))
@@ -206,5 +206,5 @@ EXERCISES = (
     roles_are_given_once,
     messages_come_back_with_what_is_known_of_them,
     a_native_reply_is_no_cloud_s,
-    a_native_reply_stands_on_a_success,
+    a_native_reply_stands_on_a_seen_effect,
 )
