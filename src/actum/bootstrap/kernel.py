@@ -356,6 +356,9 @@ class Kernel:
         )
         self.line.incarnation = incarnation
         self._opened.moved = False
+        if self._opened.cut_short is not None:
+            exporting.set_aside(self.place.checkpoint)
+            self._opened.cut_short = None
         return counts
 
     def close(self) -> None:

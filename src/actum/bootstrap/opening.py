@@ -3,7 +3,8 @@
 
 Rules
 1. A store that lies elsewhere than it did (copied, restored, another host) does not dispatch until it is adopted.
-2. The log is compared with the last checkpoint beside the store: a cut tail is found at open.
+2. The log is compared with the last checkpoint beside the store: a cut tail is found at open, and nothing is
+   dispatched from such a store until it was adopted.
 3. A wall clock behind the newest record is waited out or refused, never written into the record.
 """
 
@@ -33,6 +34,7 @@ from actum.model.message import ExecutionMode
 from actum.ports.capability import Capability
 from actum.ports.store import RunnerRow, Store, Tx
 from actum.ports.verifier import Looker, Verifier
+from actum.service import export
 from actum.service.holder import RunnerName
 from actum.service.line import Line
 from actum.service.runner import RUNNER_LEASE_MS
@@ -65,6 +67,8 @@ class Opened:
             self.store, self.registry, files=place.process_files, by=self.principal, now_ms=self.clock.now_ms
         )
         self.line = self._line()
+        # Rule 2
+        self.cut_short = export.cut_short(self.line, place.checkpoint)
         self.name = RunnerName(
             host=host.host_name(), boot_id=host.boot_id(), pid=os.getpid(), chance=self.ids.salt()[:8]
         )

@@ -2,7 +2,8 @@
 """A runner's lease is held by a beat of its own, so that a long action does not lose it.
 
 Rules
-1. A store that was copied or restored is not run before it was adopted.
+1. A store that was copied or restored, or whose log is shorter than its checkpoint, is not run before it was
+   adopted.
 2. The first start, every start after the lease was lost, and every start after a run that broke off reconciles
    before anything is claimed.
 3. The beat runs in a thread of its own; a beat that comes too late has lost the lease, and the next start says so.
@@ -16,7 +17,7 @@ import msgspec
 
 from actum.bootstrap.opening import Opened
 from actum.kernel.recovery import Reconciliation
-from actum.model.errors import EnvironmentFault, InvariantViolation
+from actum.model.errors import CorruptRecordError, EnvironmentFault, InvariantViolation
 from actum.service import runner
 from actum.service.recover import left_behind, reconcile
 
@@ -50,6 +51,13 @@ class HeldLease:
                 failed="this store was copied or restored, or its host changed",
                 state="Nothing was dispatched; what was open here may have happened elsewhere",
                 next_step="Run `actum adopt`: open effects will then need checking, and unused grants are void",
+            )
+        if self._opened.cut_short is not None:
+            raise CorruptRecordError(
+                "log_cut_short",
+                failed=f"records are missing from the end of this store: {self._opened.cut_short}",
+                state="Nothing was dispatched; what the missing records allowed or told may have happened",
+                next_step="Restore the newest copy of the store, or run `actum adopt` to go on from what is here",
             )
         first = self._epoch is None or self._lost
         if first:

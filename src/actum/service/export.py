@@ -57,8 +57,8 @@ def write_checkpoint(line: Line, path: Path) -> None:
     frontier = line.store.read(frontier_of)
     if frontier.size == 0:
         return
-    if path.exists() and checkpoint_size(path) == frontier.size:
-        return
+    if path.exists() and (checkpoint_size(path) or 0) >= frontier.size:
+        return  # Rule 2: a shorter log is no reason to forget how long it was.
     note = sign_checkpoint(frontier, origin=origin_of(line), signer=line.kernel_key)
     waiting = path.with_suffix(".new")
     try:
@@ -79,6 +79,27 @@ def checkpoint_size(path: Path) -> int | None:
         return parse_checkpoint(open_note(path.read_bytes()).text).size
     except (ActumError, OSError):
         return None
+
+
+def cut_short(line: Line, path: Path) -> str | None:
+    """Return how the log falls short of the checkpoint beside it, without reading the log, or None (rule 3)."""
+    try:
+        checkpoint = parse_checkpoint(open_note(path.read_bytes()).text)
+    except (ActumError, OSError):
+        return None  # What cannot be read says nothing; `check_log` tells of it.
+    frontier = line.store.read(frontier_of)
+    if frontier.size < checkpoint.size:
+        return f"the log has {frontier.size} records, its last checkpoint says {checkpoint.size}"
+    if frontier.size == checkpoint.size and frontier.root() != checkpoint.root:
+        return "the log is as long as its last checkpoint says, and has another root"
+    return None
+
+
+def set_aside(path: Path) -> None:
+    """Keep a checkpoint that an adopted log falls short of under another name, so that it can still be shown."""
+    size = checkpoint_size(path)
+    if size is not None:
+        os.replace(path, path.with_name(f"{path.name}.{size}"))
 
 
 def check_log(line: Line, path: Path) -> list[str]:

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was changed beside or behind a store is found when it is opened, and nothing is dispatched from it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from actum import Kernel
+from actum.bootstrap.place import Place, find_place
+from actum.model.errors import ActumError, CorruptRecordError, EnvironmentFault, UsageError
+from actum.testing.kernels import PERSON, Ledger, append_action, open_kernel, perform
+
+
+def _did(kernel: Kernel, ledger: Ledger, entry: str) -> None:
+    perform(kernel, append_action(kernel, ledger, capability=f"ledger.{entry}")(entry))
+
+
+def _code(kernel: Kernel) -> str | None:
+    try:
+        kernel.run()
+    except ActumError as error:
+        return error.code
+    return None
+
+
+def test_rule_1_a_copy_does_not_dispatch_and_a_move_does(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    here, moved, copied = (tmp_path / name for name in ("here", "moved", "copied"))
+    here.mkdir()
+    with open_kernel(here) as kernel:
+        _did(kernel, ledger, "a")
+    shutil.copytree(here, copied)
+    here.rename(moved)
+    with open_kernel(moved) as kernel:
+        assert _code(kernel) is None
+    with open_kernel(copied) as kernel:
+        assert _code(kernel) == "store_moved"
+        kernel.adopt(by=PERSON)
+        assert _code(kernel) is None
+    with open_kernel(copied) as kernel:
+        assert _code(kernel) is None
+
+
+def test_rule_2_a_log_that_lost_its_tail_is_found_at_open_and_nothing_is_dispatched(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    with open_kernel(tmp_path) as kernel:
+        _did(kernel, ledger, "a")
+    place = Place(tmp_path / ".actum")
+    older = place.database.read_bytes()
+    with open_kernel(tmp_path) as kernel:
+        _did(kernel, ledger, "b")
+    longer = place.checkpoint.read_bytes()
+    for leftover in place.folder.glob("store.db-*"):
+        leftover.unlink()
+    place.database.write_bytes(older)  # The same file with older bytes: no copy, no move.
+    with open_kernel(tmp_path) as kernel:
+        with pytest.raises(CorruptRecordError) as caught:
+            kernel.run()
+        assert caught.value.code == "log_cut_short"
+        assert any("its last checkpoint says" in problem for problem in kernel.check_log())
+        kernel.write_checkpoint()
+    assert place.checkpoint.read_bytes() == longer
+    with open_kernel(tmp_path) as kernel:
+        assert _code(kernel) == "log_cut_short"
+        kernel.adopt(by=PERSON)
+        assert _code(kernel) is None
+        assert kernel.check_log() == []
+    kept = [path for path in place.folder.glob("checkpoint.*") if path.read_bytes() == longer]
+    assert len(kept) == 1
+
+
+def test_rule_2_a_log_rewritten_to_the_same_length_is_found_at_open(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder in (one, other):
+        folder.mkdir()
+        with open_kernel(folder) as kernel:
+            _did(kernel, Ledger(folder / "ledger"), "a")
+    shutil.copy(other / ".actum" / "checkpoint", one / ".actum" / "checkpoint")
+    with open_kernel(one) as kernel:
+        assert _code(kernel) == "log_cut_short"
+
+
+def test_a_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    Kernel.open(tmp_path / ".actum").close()
+    for path in (tmp_path / ".actum").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+    assert (tmp_path / ".actum").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_store_that_is_not_there_is_not_made_where_none_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        Kernel.open(tmp_path / ".actum", create=False)
+    assert caught.value.code == "no_store"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_is_the_one_given_else_the_environments_else_the_nearest_upwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ACTUM_STORE", raising=False)
+    Kernel.open(tmp_path / ".actum").close()
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    assert find_place(None, start=deep).folder == tmp_path.resolve() / ".actum"
+    monkeypatch.setenv("ACTUM_STORE", str(tmp_path / "env"))
+    assert find_place(None, start=deep).folder == tmp_path / "env"
+    assert find_place(str(tmp_path / "given"), start=deep).folder == tmp_path / "given"
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("nonsense", "no TOML"),
+        ("[stroe]\n[fiels]\n", "unknown section [stroe]; unknown section [fiels]"),
+        ("store = 1\n", "store is not a section"),
+        ("\udcff", "no TOML"),
+    ],
+)
+def test_rule_2_every_problem_of_the_configuration_is_reported_at_once(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    Kernel.open(tmp_path / ".actum").close()
+    (tmp_path / ".actum" / "actum.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(UsageError) as caught:
+        Kernel.open(tmp_path / ".actum")
+    assert caught.value.code == "bad_config"
+    assert said in caught.value.failed
+
+
+def test_a_process_file_that_is_no_text_stops_new_work_and_says_which(tmp_path: Path) -> None:
+    with open_kernel(tmp_path) as kernel:
+        (kernel.place.processes / "odd.yaml").write_bytes(b"\xff\xfe")
+        with pytest.raises(UsageError) as caught:
+            kernel.submit("ticket", {})
+        assert caught.value.code == "process_file_unreadable"
+        assert "odd.yaml" in caught.value.failed
+
+
+def test_a_lost_trust_file_or_key_is_an_environment_fault_or_a_new_place(tmp_path: Path) -> None:
+    Kernel.open(tmp_path / ".actum").close()
+    (tmp_path / ".actum" / "actum.toml").mkdir()
+    with pytest.raises(EnvironmentFault) as caught:
+        Kernel.open(tmp_path / ".actum")
+    assert caught.value.code == "place_unreadable"
+
+
+def test_a_runner_elsewhere_keeps_this_one_from_dispatching_and_its_work_is_stored(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    with open_kernel(tmp_path) as first, open_kernel(tmp_path) as second:
+        first.run()
+        append_action(first, ledger)
+        turn = append_action(second, ledger)("a")
+        second.confirm(turn.question_ids(), by=PERSON)
+        assert _code(second) == "runner_elsewhere"
+        first.run()
+        assert (ledger.entries(), turn.state) == (["a"], "completed")
+
+
+def test_closing_twice_is_harmless(tmp_path: Path) -> None:
+    kernel = open_kernel(tmp_path)
+    kernel.run()
+    kernel.close()
+    kernel.close()
+    with open_kernel(tmp_path) as again:
+        assert _code(again) is None
