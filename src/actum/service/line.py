@@ -15,6 +15,7 @@ from actum.evidence.keys import Signer
 from actum.evidence.trust_file import Trust
 from actum.kernel.index import RulebookIndex
 from actum.model.delivery import OutboxRow
+from actum.model.grant import Grant
 from actum.model.message import ExecutionMode
 from actum.model.process import Rulebook
 from actum.ports.clock import Clock, Ids
@@ -81,6 +82,7 @@ class Line(msgspec.Struct, kw_only=True):
     model_kinds: dict[str, ExecutionMode] = {}
     holder: str = ""
     claimed: list[OutboxRow] = []
+    known_grants: dict[str, tuple[str, Grant]] = {}
     at_point: Callable[[str], None] | None = None
     is_gone: Callable[[RunnerRow], bool] = _never_gone
 

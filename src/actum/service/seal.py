@@ -38,6 +38,7 @@ from actum.model.grant import Grant, GrantRow
 from actum.model.look import SeenLook
 from actum.model.receipt import Receipt
 from actum.ports.store import LeafRow, ReceiptRow, Tx
+from actum.service.grants import remember
 from actum.service.line import Line
 from actum.service.receipts import KERNEL, Sealing, output_hash_of, private_receipt, published_receipt
 
@@ -139,6 +140,7 @@ def seal_grant(line: Line, tx: Tx, grant: Grant, *, signer: Signer | None, chain
         voided_at_ms=None,
     )
     tx.add_grant(row)
+    remember(line, row, keyid=key.keyid)
     append_leaf(
         line, tx, predicate_type=GRANT, payload_digest=row.payload_digest, envelope=envelope, chain=chain,
         keyid=key.keyid,

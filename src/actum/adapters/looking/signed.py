@@ -24,7 +24,7 @@ from actum.model.action_v2 import WireLook
 from actum.model.grading import LookOutcome
 from actum.model.look import Channel, Independence, Level, Observation, SeenLook, projection_digest
 from actum.model.strict_json import JsonRefused
-from actum.ports.verifier import LookRequest, Verifier
+from actum.ports.verifier import LookRequest, Phase, Verifier
 
 UNKNOWN = "actum.no_verifier"
 
@@ -60,8 +60,8 @@ def make_look(
         at=_instant(now_ms),
         keyid=signer.keyid,
     )
-    # Rule 3
-    message = look_signing_bytes(wire, effect_digest=request.effect_digest, expected=request.expected)
+    # Rule 3: what stood before is no evidence of what happened after, so only later looks are worth a signature.
+    sig = "" if request.phase is Phase.BEFORE else _signature(wire, request, signer=signer)
     detail, _ = redact(seen.detail)  # Rule 4
     apart = level is not Level.L0
     return SeenLook(
@@ -72,13 +72,18 @@ def make_look(
         verifier_version=named.version or "0",
         at=_instant(now_ms),
         keyid=signer.keyid,
-        sig=base64.b64encode(signer.sign(message)).decode(),
+        sig=sig,
         control_held=seen.control_held,
         detail=detail,
         independence=Independence(
             level=level, process=apart, uid=False, host=False, credential=False, channel=seen.channel
         ),
     )
+
+
+def _signature(wire: WireLook, request: LookRequest, *, signer: Signer) -> str:
+    message = look_signing_bytes(wire, effect_digest=request.effect_digest, expected=request.expected)
+    return base64.b64encode(signer.sign(message)).decode()
 
 
 def _observe(verifier: Verifier | None, request: LookRequest) -> Observation:
