@@ -60,3 +60,10 @@ def test_o79_r123_work_cut_off_by_a_kill_is_taken_up_by_the_next_process() -> No
     assert {name: counts[name] for name in ("lost", "repeated", "disagreements", "not_reached")} == {
         "lost": 0, "repeated": 0, "disagreements": 0, "not_reached": 0,
     }  # fmt: skip
+
+
+def test_r145_a_turn_that_asked_a_model_ends() -> None:
+    _, counts = soak("--points", "after_keep_answer", "--jobs", "1")
+    assert {name: counts[name] for name in ("lost", "disagreements", "not_reached")} == {
+        "lost": 0, "disagreements": 0, "not_reached": 0,
+    }  # fmt: skip

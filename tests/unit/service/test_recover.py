@@ -106,6 +106,7 @@ def test_o82_what_needs_checking_is_neither_run_again_nor_marked_until_somebody_
     for _ in range(3):
         doubtful.run_later()
     assert doubtful.ledger.entries() == []
+    assert len(doubtful.receipts(turn)) == 1
     assert doubtful.row(turn).state is OutboxState.CHECK_REQUIRED
     assert visit_states(doubtful, turn.turn_id) == [StepState.CHECK_REQUIRED]
     settled = doubtful.kernel.settle(doubtful.row(turn).outbox_id, "did_not", by=PERSON)
