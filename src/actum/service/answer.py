@@ -37,7 +37,7 @@ from actum.service.line import Line
 from actum.service.points import commit
 from actum.service.rows import Walked, add_effect_row, failed, step_settled, write_walk
 from actum.service.seal import seal_grant
-from actum.service.standing import refresh
+from actum.service.standing import refresh, set_confirmed
 from actum.service.view import TurnView, item_of, load_view, unknown
 from actum.service.walk import take_decision, walk
 
@@ -146,7 +146,7 @@ def _confirm(
         claim=True,
     )  # fmt: skip
     tx.set_proposal(proposal.proposed_action_id, state=ProposalState.GRANTED)
-    refresh(tx, question.turn_id, now_ms=now)
+    set_confirmed(tx, question.turn_id, now_ms=now)
     return outbox
 
 

@@ -41,7 +41,7 @@ from actum.service.not_attempted import seal_not_attempted
 from actum.service.outcome import finish_execution, move_after_seal, postpone, set_running
 from actum.service.points import AFTER_EXECUTE, BEFORE_EXECUTE, BEFORE_LOOK, commit, reach
 from actum.service.seal import seal
-from actum.service.standing import refresh
+from actum.service.standing import set_dispatched
 
 _SEAL = take_seal()
 BATCH_MAX = 64
@@ -206,7 +206,7 @@ def _mark_one(line: Line, tx: Tx, job: Job) -> bool:
         return False
     tx.add_execution(job.execution)
     set_running(tx, row)
-    refresh(tx, row.turn_id, now_ms=line.now())
+    set_dispatched(tx, row.turn_id, now_ms=line.now())
     return True
 
 

@@ -60,6 +60,26 @@ def in_flight_recovered(tx: Tx, turn_id: str, *, now_ms: int) -> None:
         )
 
 
+def set_dispatched(tx: Tx, turn_id: str, *, now_ms: int) -> None:
+    """Write where a turn stands once a row of it is dispatched.
+
+    A queued turn has nothing that needs checking, so with a dispatched row it runs; any other turn is read whole.
+    """
+    running = ActivityState.RUNNING.value
+    if not tx.nudge_activity(turn_id, state=running, questions=0, now_ms=now_ms):
+        refresh(tx, turn_id, now_ms=now_ms)
+
+
+def set_confirmed(tx: Tx, turn_id: str, *, now_ms: int) -> None:
+    """Write where a turn stands once one of its confirms is answered by a row that waits to leave.
+
+    A queued turn stays queued with one question less; any other turn is read whole.
+    """
+    queued = ActivityState.QUEUED.value
+    if not tx.nudge_activity(turn_id, state=queued, questions=-1, now_ms=now_ms):
+        refresh(tx, turn_id, now_ms=now_ms)
+
+
 def facts_of(tx: Tx, turn_id: str, rows: TurnRows, *, looking: bool) -> Facts:
     """Return what the rows of a turn say, for the kernel to judge."""
     visits = tuple(StepState(state) for state in rows.visits)

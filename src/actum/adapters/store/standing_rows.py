@@ -56,3 +56,21 @@ class StandingRows(Rows):
             assertions=[row[1] for row in found.get("assertion", [])],
             decisions=len(found.get("decision", [])),
         )
+
+    def nudge_activity(self, turn_id: str, *, state: str, questions: int, now_ms: int) -> bool:
+        """Move a queued turn to a state without completion evidence, and count its open questions up or down.
+
+        False where the turn is not queued: then only reading everything tells where it stands.
+        """
+        return (
+            self.run(
+                "UPDATE activity SET state = ?, open_questions = open_questions + ?, updated_at_ms = ?"
+                " WHERE tenant = ? AND turn_id = ? AND state = 'queued' AND label IS NULL",
+                state,
+                questions,
+                now_ms,
+                self.tenant,
+                turn_id,
+            )
+            == 1
+        )
