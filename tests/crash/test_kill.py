@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
+from actum.service.points import CALLS
 from tests.crash.points import ROOT, all_points, commits, writes_without_a_point
 
+PAGE = ROOT / "docs" / "explanation" / "delivery.md"
 SOAK = ROOT / "tools" / "soak.py"
 
 
@@ -35,6 +38,13 @@ def days() -> dict[str, dict[str, object]]:
 def test_no_commit_of_the_service_is_without_a_point() -> None:
     assert writes_without_a_point() == []
     assert {"claim", "dispatch", "seal", "reconcile", "settle"} <= set(commits())
+
+
+def test_every_crash_point_is_explained_with_its_module() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", PAGE.read_text(), flags=re.MULTILINE)
+    assert dict(rows) == commits()
+    assert len(rows) == len(commits())
+    assert all(f"`{point}`" in PAGE.read_text() for point in CALLS)
 
 
 @pytest.mark.parametrize("point", all_points())
