@@ -66,9 +66,9 @@ def write_walk(line: Line, tx: Tx, view: TurnView, walked: Walked, *, title: str
         _put_visit(tx, view, step, state=state, known=known)
         if decided.decision.subject_digest != view.item.subject_digest:
             content.keep_json(line, tx, subject)  # Replay needs the subject as it was decided upon.
-        _write_decision(tx, view, step, decided)
+        decision_digest = _write_decision(tx, view, step, decided)
         for one in staged:
-            write_staged(line, tx, view, one, decision_digest=decided.decision.digest())
+            write_staged(line, tx, view, one, decision_digest=decision_digest)
     if walked.decided and walked.decided[-1][3]:
         _announce_next(tx, view, walked.decided[-1][0], known=known)
     if walked.residual is not None:
@@ -105,16 +105,17 @@ def _announce_next(tx: Tx, view: TurnView, step: Step, *, known: set[str]) -> No
         _put_visit(tx, view, after, state=StepState.PENDING, known=known)
 
 
-def _write_decision(tx: Tx, view: TurnView, step: Step, decided: Decided) -> None:
+def _write_decision(tx: Tx, view: TurnView, step: Step, decided: Decided) -> str:
     decision = decided.decision
     if decided.writes:
         writes = msgspec.json.encode(decided.writes)
         visit = next(found for found in tx.visits(view.turn.turn_id) if found.step_id == step.id)
         tx.set_visit(view.turn.turn_id, step.id, state=visit.state, writes=writes)
     body = canonical.encode(decision)
+    digest = canonical.digest_bytes(body)
     tx.add_decision(
         DecisionRow(
-            digest=canonical.digest_bytes(body),
+            digest=digest,
             tenant=tx.tenant,
             turn_id=view.turn.turn_id,
             step_id=step.id,
@@ -125,6 +126,7 @@ def _write_decision(tx: Tx, view: TurnView, step: Step, decided: Decided) -> Non
             body=body,
         )
     )
+    return digest
 
 
 def write_staged(line: Line, tx: Tx, view: TurnView, one: Staged, *, decision_digest: str) -> None:

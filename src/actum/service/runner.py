@@ -162,16 +162,15 @@ def run_until_idle(line: Line, *, reconciled: Reconciliation, look: bool = True)
     if look:
         ran.looked = look_at_unknown(line)
     seal_unsealed(line)
-    more = True
-    while more:
+    while True:
         _drain(line, ran)
-        ran.walked += walk_waiting(line)
-        more = _drain(line, ran) > 0
-    return ran
+        walked = walk_waiting(line)
+        ran.walked += walked
+        if not walked:
+            return ran
 
 
-def _drain(line: Line, ran: Ran) -> int:
-    worked = 0
+def _drain(line: Line, ran: Ran) -> None:
     while rows := claim_due(line):
         effects = [row for row in rows if row.kind is OutboxKind.EFFECT]
         calls = [row for row in rows if row.kind is OutboxKind.MODEL_CALL]
@@ -181,6 +180,3 @@ def _drain(line: Line, ran: Ran) -> int:
             call(line, row)
         ran.effects += len(effects)
         ran.model_calls += len(calls)
-        ran.walked += walk_turns(line, dict.fromkeys(row.turn_id for row in effects))
-        worked += len(rows)
-    return worked
