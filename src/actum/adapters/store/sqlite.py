@@ -299,7 +299,8 @@ def _connect(path: Path, *, write: bool) -> Any:
             # Without this a statement is prepared anew whenever a bound value might have changed its plan.
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA cache_size = -16384")
+            # What a process holds must not grow with its store: 10,000 items in one run fill every byte of this.
+            connection.execute("PRAGMA cache_size = -10240")
             if write:
                 if connection.execute("PRAGMA journal_mode").fetchall()[0][0] != "wal":
                     _refuse_foreign(connection, path)
