@@ -45,7 +45,7 @@ def bank(tmp_path: Path) -> Iterator[Shop]:
     made.kernel.close()
 
 
-def refused_as(shop: Shop, turn: Turn, reason: str) -> None:
+def must_be_refused(shop: Shop, turn: Turn, reason: str) -> None:
     """Assert that a run did not act on a turn, and says so for this reason everywhere."""
     reached: list[str] = []
     shop.kernel.line.at_point = reached.append
@@ -120,7 +120,7 @@ def test_r137_a_staged_action_waits_for_a_confirm_even_where_its_definition_says
 def test_r137_a_row_without_a_grant_is_not_dispatched(shop: Shop) -> None:
     turn = waiting(shop)
     edit(shop, "UPDATE outbox SET grant_id = NULL WHERE outbox_id = ?", shop.row(turn).outbox_id)
-    refused_as(shop, turn, "no_grant")
+    must_be_refused(shop, turn, "no_grant")
 
 
 @pytest.mark.parametrize("nobody", ["agent:tester", "model:m", "tool:t", "carl"])
@@ -182,7 +182,7 @@ def test_r138_a_grant_of_the_submitter_is_refused_at_the_dispatch_too(bank: Shop
     turn = proposed(bank, principal=PERSON)
     bank.kernel.confirm(turn.question_ids(), by=OTHER_PERSON)
     grant_by_hand(bank, turn, principal=PERSON)
-    refused_as(bank, turn, "grant_not_independent")
+    must_be_refused(bank, turn, "grant_not_independent")
 
 
 def test_r138_money_is_confirmed_one_at_a_time(bank: Shop) -> None:
@@ -201,21 +201,21 @@ def test_r138_money_is_confirmed_one_at_a_time(bank: Shop) -> None:
 def test_a_grant_that_expired_allows_nothing(shop: Shop) -> None:
     turn = waiting(shop)
     shop.clock.step(24 * HOUR_MS)
-    refused_as(shop, turn, "grant_expired")
+    must_be_refused(shop, turn, "grant_expired")
 
 
 def test_a_grant_about_money_lasts_an_hour(bank: Shop) -> None:
     turn = proposed(bank)
     bank.kernel.confirm(turn.question_ids(), by=PERSON)
     bank.clock.step(HOUR_MS)
-    refused_as(bank, turn, "grant_expired")
+    must_be_refused(bank, turn, "grant_expired")
 
 
 def test_a_grant_from_the_future_allows_nothing_yet(shop: Shop) -> None:
     turn = waiting(shop)
     now = shop.clock.now_ms()
     grant_by_hand(shop, turn, issued_at_ms=now + HOUR_MS * 4, expires_at_ms=now + HOUR_MS * 5)
-    refused_as(shop, turn, "grant_future")
+    must_be_refused(shop, turn, "grant_future")
 
 
 # -- exactly this, once, here --------------------------------------------------------------------------------
@@ -224,25 +224,25 @@ def test_a_grant_from_the_future_allows_nothing_yet(shop: Shop) -> None:
 def test_a_grant_for_another_effect_allows_nothing(shop: Shop) -> None:
     turn = waiting(shop)
     grant_by_hand(shop, turn, subject_digest="sha256:" + "1" * 64)
-    refused_as(shop, turn, "grant_other_effect")
+    must_be_refused(shop, turn, "grant_other_effect")
 
 
 def test_a_grant_of_another_purpose_allows_nothing(shop: Shop) -> None:
     turn = waiting(shop)
     grant_by_hand(shop, turn, purpose=GrantPurpose.SETTLEMENT)
-    refused_as(shop, turn, "grant_other_effect")
+    must_be_refused(shop, turn, "grant_other_effect")
 
 
 def test_a_grant_of_another_incarnation_allows_nothing(shop: Shop) -> None:
     turn = waiting(shop)
     grant_by_hand(shop, turn, incarnation="another")
-    refused_as(shop, turn, "grant_void")
+    must_be_refused(shop, turn, "grant_void")
 
 
 def test_a_row_of_another_incarnation_is_not_dispatched(shop: Shop) -> None:
     turn = waiting(shop)
     shop.kernel.line.incarnation = "another"
-    refused_as(shop, turn, "other_incarnation")
+    must_be_refused(shop, turn, "other_incarnation")
 
 
 def test_a_grant_whose_row_says_more_than_its_signature_allows_nothing(shop: Shop) -> None:
@@ -251,13 +251,13 @@ def test_a_grant_whose_row_says_more_than_its_signature_allows_nothing(shop: Sho
     found: Grant = shop.read(lambda tx: tx.grant(row.grant_id)).grant
     body = msgspec.json.encode(msgspec.structs.replace(found, authn=Authn.PASSPHRASE)).decode()
     edit(shop, 'UPDATE "grant" SET body = ? WHERE grant_id = ?', body, found.grant_id)
-    refused_as(shop, turn, "grant_signature")
+    must_be_refused(shop, turn, "grant_signature")
 
 
 def test_a_void_grant_allows_nothing(shop: Shop) -> None:
     turn = waiting(shop)
     shop.kernel.line.store.write(lambda tx: tx.void_unused_grants(now_ms=shop.clock.now_ms()))
-    refused_as(shop, turn, "grant_void")
+    must_be_refused(shop, turn, "grant_void")
 
 
 def test_a_grant_is_used_once(shop: Shop) -> None:
@@ -271,7 +271,7 @@ def test_a_grant_is_used_once(shop: Shop) -> None:
     again = shop.row(turn).grant_id
     edit(shop, 'UPDATE "grant" SET used_by = ? WHERE grant_id = ?', used.outbox_id, again)
     assert grant.used_by == used.outbox_id != row.outbox_id
-    refused_as(shop, turn, "grant_used")
+    must_be_refused(shop, turn, "grant_used")
 
 
 def test_one_byte_more_in_the_arguments_is_not_what_was_confirmed(shop: Shop) -> None:
@@ -282,7 +282,7 @@ def test_one_byte_more_in_the_arguments_is_not_what_was_confirmed(shop: Shop) ->
         b'{"entry":"aa"}',
         shop.row(turn).effect_digest,
     )
-    refused_as(shop, turn, "arguments_changed")
+    must_be_refused(shop, turn, "arguments_changed")
 
 
 def test_one_word_other_in_the_descriptor_is_not_what_was_confirmed(shop: Shop) -> None:
@@ -291,7 +291,7 @@ def test_one_word_other_in_the_descriptor_is_not_what_was_confirmed(shop: Shop) 
     effect = shop.read(lambda tx: tx.effect(digest))
     text = msgspec.json.encode(msgspec.structs.replace(effect.descriptor, blast_radius=2)).decode()
     edit(shop, "UPDATE effect SET descriptor = ? WHERE effect_digest = ?", text, digest)
-    refused_as(shop, turn, "effect_changed")
+    must_be_refused(shop, turn, "effect_changed")
 
 
 def test_d054_what_was_cancelled_before_its_dispatch_is_not_dispatched(shop: Shop) -> None:
@@ -300,7 +300,7 @@ def test_d054_what_was_cancelled_before_its_dispatch_is_not_dispatched(shop: Sho
     shop.kernel.line.store.write(
         lambda tx: tx.set_proposal(proposal.proposed_action_id, state=ProposalState.CANCELLED)
     )
-    refused_as(shop, turn, "proposal_cancelled")
+    must_be_refused(shop, turn, "proposal_cancelled")
 
 
 # -- qualification -------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def test_o49_a_flagged_effect_is_not_dispatched_on_a_qualification_that_does_not
         edit(shop, "DELETE FROM qualification WHERE effect_digest = ?", shop.row(turn).effect_digest)
     else:
         grant_by_hand(shop, turn, accepts_unqualified=False)
-    refused_as(shop, turn, reason)
+    must_be_refused(shop, turn, reason)
     shop.kernel.close()
 
 
@@ -327,7 +327,7 @@ def test_o49_a_grant_over_another_rehearsal_allows_nothing(tmp_path: Path) -> No
     shop = Shop(tmp_path, reversibility="irreversible", rehearse=lambda entry: True)
     turn = waiting(shop)
     grant_by_hand(shop, turn, qualification_digest="sha256:" + "2" * 64)
-    refused_as(shop, turn, "qualification_other")
+    must_be_refused(shop, turn, "qualification_other")
     shop.kernel.close()
 
 
@@ -341,4 +341,4 @@ def test_a_look_of_the_world_that_raises_holds_nothing_and_refuses(shop: Shop) -
     found.executor.hold = hold
     turn = shop.kernel.propose("l.held", {"entry": "a"})
     shop.kernel.confirm(turn.question_ids(), by=PERSON)
-    refused_as(shop, turn, "hold_raised")
+    must_be_refused(shop, turn, "hold_raised")
