@@ -15,12 +15,14 @@ CONFIG = """\
 
 # [mail]
 # from = "Alice <alice@example.test>"
+# domain = "example.test"                # Message-IDs are made under it
 # drafts = "/srv/mail/alice/Drafts"      # gives mail.draft
 
 # [models.fast]                          # without a model, reasoning steps go to a person
 # adapter = "openai_compatible"
 # base_url = "http://127.0.0.1:8080/v1"
 # model = "small-2026-11-02"
+# data_classes = ["mail_text"]           # which data it may be shown
 """
 
 EXAMPLE_NAME = "inbox_triage.yaml"
