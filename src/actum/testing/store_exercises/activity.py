@@ -71,6 +71,32 @@ def what_a_turn_stands_on_is_read_at_once(bench: Bench) -> None:
     store.read(look)
 
 
+def a_queued_turn_is_nudged_and_no_other(bench: Bench) -> None:
+    """A queued turn moves to a state without evidence and counts its questions; any other is left as it is."""
+    store, s = bench.store(), Samples()
+    queued, running = (store.write(lambda tx: s.begun(tx)) for _ in range(2))
+    rows = [s.activity(queued, state=ActivityState.QUEUED), s.activity(running)]
+    store.write(lambda tx: [tx.put_activity(row) for row in rows])
+
+    def nudge(turn_id: str, state: str, questions: int) -> bool:
+        return store.write(
+            lambda tx: tx.nudge_activity(turn_id, state=state, questions=questions, now_ms=NOW + 9)
+        )
+
+    # A bare row breaks three rules at once; which one answers is the database's choice.
+    told = refused(lambda: nudge(queued, "completed", 0))
+    assert told.startswith(("activity_completed_", "activity_counts_")), told
+    assert refused(lambda: nudge(queued, "queued", -1)) == "activity_questions_counted"
+    assert nudge(running, "queued", 1) is False
+    assert nudge("none", "queued", 1) is False
+    assert nudge(queued, "queued", 2) is True
+    assert nudge(queued, "running", -1) is True
+    found = store.read(lambda tx: tx.activity(queued))
+    wanted = s.activity(queued, open_questions=1, updated_at_ms=NOW + 9)
+    assert found == wanted
+    assert store.read(lambda tx: tx.activity(running)) == rows[1]
+
+
 def each_turn_is_listed_under_all_and_one_other_view(bench: Bench) -> None:
     """The four views are answered as the model says, newest first and in pages; no turn is in two or in none."""
     store, s = bench.store(), Samples()
@@ -214,6 +240,7 @@ def a_turn_is_not_completed_on_failures_alone(bench: Bench) -> None:
 EXERCISES = (
     activity_is_stored_replaced_and_counted,
     what_a_turn_stands_on_is_read_at_once,
+    a_queued_turn_is_nudged_and_no_other,
     each_turn_is_listed_under_all_and_one_other_view,
     completed_needs_receipt_digest_and_no_category,
     failed_has_a_category_and_nothing_else,

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from actum.model.activity import ActivityFilter
+from actum.model.activity import ActivityFilter, ActivityState
 from actum.model.delivery import OutboxState
 from actum.model.errors import InvariantViolation
 from actum.model.proposal import ProposalState
@@ -50,6 +50,8 @@ def _everything(tx: Tx, s: Samples) -> Made:
     tx.next_in_chain("chain")
     tx.set_meta("incarnation", s.tenant)
     tx.take_runner(s.runner("one", 1), over_epoch=None)
+    queued = s.begun(tx, "later")
+    tx.put_activity(s.activity(queued, state=ActivityState.QUEUED))
     declined, waiting = s.effect(turn_id), s.outbox(turn_id, not_before_ms=LATER * 9)
     tx.add_effect(declined)
     tx.add_outbox(s.outbox(turn_id, declined.effect_digest, state=OutboxState.SETTLED))
@@ -60,6 +62,7 @@ def _everything(tx: Tx, s: Samples) -> Made:
         "row": row.outbox_id,
         "effect": str(row.effect_digest), "grant": str(row.grant_id), "proposal": proposal.proposed_action_id,
         "execution": execution.execution_id, "waiting": waiting.outbox_id,
+        "queued": queued,
     }  # fmt: skip
 
 
@@ -103,6 +106,7 @@ def _views(made: Made) -> dict[str, Callable[[Tx], object]]:
         "each_leaf": lambda tx: list(tx.each_leaf()),
         "runner": lambda tx: tx.runner(),
         "activity": lambda tx: tx.activity(made["turn"]),
+        "activity of a queued turn": lambda tx: tx.activity(made["queued"]),
         "activities": lambda tx: tx.activities(ActivityFilter.ALL),
         "turn_rows": lambda tx: _of_turn(tx, made["turn"]),
         "activity_counts": lambda tx: tx.activity_counts(),
@@ -138,6 +142,9 @@ def _moves(made: Made) -> dict[str, Callable[[Tx], object]]:
         "void_unused_grants": lambda tx: tx.void_unused_grants(now_ms=NOW),
         "claim": lambda tx: tx.claim(
             holder="e", now_ms=LATER, lease_until_ms=LATER * 2, limit=9, capabilities=[CAPABILITY]
+        ),
+        "nudge_activity": lambda tx: tx.nudge_activity(
+            made["queued"], state="running", questions=1, now_ms=LATER
         ),
         "claim_row": lambda tx: tx.claim_row(made["waiting"], holder="e", lease_until_ms=LATER),
         "mark_dispatched": lambda tx: tx.mark_dispatched(row, epoch=1, now_ms=NOW),
