@@ -93,7 +93,7 @@ def _table(page: Sequence[Activity]) -> None:
                 one.turn_id,
                 Described(one.title),
                 stand_of(one),
-                str(one.receipt_count),
+                str(one.receipt_count or "-"),
                 when(one.updated_at_ms),
             )
             for one in page
