@@ -32,7 +32,10 @@ class OutboxState(enum.Enum):
 
 
 class ExecutionKind(enum.Enum):
-    """``effect`` touched the world, ``settlement`` looked again or stored a person's word, ``record`` wrote our own row."""
+    """What an execution was.
+
+    ``effect`` touched the world, ``settlement`` looked again or stored a person's word, ``record`` wrote our own row.
+    """
 
     EFFECT = "effect"
     SETTLEMENT = "settlement"

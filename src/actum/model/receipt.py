@@ -29,7 +29,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     ``claimed`` is what the kernel sealed after the look; ``graded`` is equal or lower. ``settles`` is the
     payload digest of the receipt this one looks at again. ``refused`` tells that Actum itself refused to
-    dispatch; ``person_says`` is happened, did_not or stop, ``said_by`` whose word it is. Model fields are explicit nulls where no model ran.
+    dispatch; ``person_says`` is happened, did_not or stop, ``said_by`` whose word it is.
+    Model fields are explicit nulls where no model ran.
     """
 
     receipt_id: str

@@ -25,7 +25,8 @@ class LookRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     ``before`` is the observation's private detail from the BEFORE phase (null there); ``result`` is what the
     executor returned, a hint such as a created id, never a proof. The expected value is absent on purpose;
-    ``expected``, its digest, ``absence_is_proof`` and ``window_over`` are for the looker, which decides whether a look is definite.
+    ``expected``, its digest, ``absence_is_proof`` and ``window_over`` are for the looker, which decides whether
+    a look is definite.
     """
 
     capability: str
