@@ -22,7 +22,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(tempfile.gettempdir()) if "ACTUM_BENCH_DIR" not in os.environ else Path(os.environ["ACTUM_BENCH_DIR"])
+ROOT = (
+    Path(tempfile.gettempdir())
+    if "ACTUM_BENCH_DIR" not in os.environ
+    else Path(os.environ["ACTUM_BENCH_DIR"])
+)
 LINES = Path(os.environ.get("ACTUM_BENCH_LINES", ROOT / "actum-bench-lines.txt"))
 TAIL = 16_384
 
@@ -88,7 +92,9 @@ def product_grouped(n: int, tag: str, batch: int) -> list[float]:
         begun = time.perf_counter()
         keys = [f"{tag}-{index}" for index in range(start, min(start + batch, n))]
         subjects = [{"capability": "bench.append", "arguments": {"key": key}} for key in keys]
-        accepted = kernel.submit_many([Submission(work_type="agent.action", subject=subject) for subject in subjects])
+        accepted = kernel.submit_many(
+            [Submission(work_type="agent.action", subject=subject) for subject in subjects]
+        )
         ids = [question for one in accepted for question in kernel.turn(one.turn_id).question_ids()]
         kernel.confirm(ids)
         kernel.run(look=False)
@@ -228,7 +234,10 @@ def main() -> int:
         single = {"product": rate(found["product"]), "floor": rate(found["floor"])}
         grouped = {"product": rate(found["product_grouped"]), "floor": rate(found["floor_grouped"])}
         peers = {"huey_fsync": rate(found["huey"])} if "huey" in found else {}
-        p99 = statistics.quantiles(found["product"], n=100)[98] / statistics.quantiles(found["floor"], n=100)[98]
+        p99 = (
+            statistics.quantiles(found["product"], n=100)[98]
+            / statistics.quantiles(found["floor"], n=100)[98]
+        )
         result = {
             "name": "outbox",
             "unit": "effects per second",
@@ -237,7 +246,11 @@ def main() -> int:
             "peers": peers,
             "points": [
                 {"params": {"batch": 1}, **single, "ratio": round(single["product"] / single["floor"], 3)},
-                {"params": {"batch": batch}, **grouped, "ratio": round(grouped["product"] / grouped["floor"], 3)},
+                {
+                    "params": {"batch": batch},
+                    **grouped,
+                    "ratio": round(grouped["product"] / grouped["floor"], 3),
+                },
             ],
             "p99_ratio": round(p99, 2),
             "commits_per_effect": commits,

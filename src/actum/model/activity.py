@@ -77,15 +77,15 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         elif self.state is ActivityState.FAILED:
             # Rule 2
             good = (
-                self.receipt_count == 0
-                and self.evidence_digest is None
-                and self.failure_category is not None
+                self.receipt_count == 0 and self.evidence_digest is None and self.failure_category is not None
             )
         else:
             # Rule 3
             good = bare
         if not good:
-            raise InvariantViolation(f"activity {self.turn_id}: {self.state.value} disagrees with its evidence")
+            raise InvariantViolation(
+                f"activity {self.turn_id}: {self.state.value} disagrees with its evidence"
+            )
 
 
 def view_of(activity: Activity) -> ActivityFilter:

@@ -131,7 +131,7 @@ class ActionDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """A capability bound to argument templates. ``auto_confirm`` is kept as written and has no power.
 
     ``arguments_from`` points at an object of the subject that is all arguments, for actions an agent names itself.
-   """
+    """
 
     id: str
     capability: str

@@ -132,7 +132,9 @@ def _seal_one(
     tx.add_execution(execution)
     grant = None if row.grant_id is None else tx.grant(row.grant_id)
     if grant is not None and grant.grant.subject_digest != effect.effect_digest:
-        grant = None  # Rule 4: to an auditor it would look as if a grant for one thing had been used for another.
+        grant = (
+            None  # Rule 4: to an auditor it would look as if a grant for one thing had been used for another.
+        )
     code = refused.reason if refused is not None else "declined"
     sealing = Sealing(
         row=row,

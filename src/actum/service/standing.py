@@ -143,4 +143,3 @@ def _failure(tx: Tx, turn_id: str) -> tuple[FailureCategory, str]:
         return FailureCategory.UNKNOWN, "no reason was recorded"
     body = msgspec.json.decode(events[-1].body, type=_FailureBody)
     return body.category, body.reason
-
