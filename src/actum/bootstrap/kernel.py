@@ -215,8 +215,8 @@ class Kernel:
         was copied or restored and not adopted yet.
         """
         with self._running:
-            start = self._runner.ensure()
-            ran = runner.run_until_idle(self.line, reconciled=start.reconciled, look=look)
+            reconciled = self._runner.ensure()
+            ran = runner.run_until_idle(self.line, reconciled=reconciled, look=look)
             self._checkpoint_now_and_then()
             return ran
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import threading
 
-import msgspec
-
 from actum.bootstrap.opening import Opened
 from actum.kernel.recovery import Reconciliation
 from actum.model.errors import CorruptRecordError, EnvironmentFault, InvariantViolation
@@ -22,13 +20,6 @@ from actum.service import runner
 from actum.service.recover import left_behind, reconcile
 
 HEARTBEAT_S = 5.0
-
-
-class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """What a start found: whether it is the first one under this lease, and what was reconciled at that."""
-
-    first: bool
-    reconciled: Reconciliation
 
 
 class HeldLease:
@@ -42,7 +33,7 @@ class HeldLease:
         self._stop = threading.Event()
         self._lost = False
 
-    def ensure(self) -> Start:
+    def ensure(self) -> Reconciliation:
         """Take the lease where it is not held; EnvironmentFault ``store_moved`` or ``runner_elsewhere``."""
         # Rule 1
         if self._opened.moved:
@@ -59,8 +50,7 @@ class HeldLease:
                 state="Nothing was dispatched; what the missing records allowed or told may have happened",
                 next_step="Restore the newest copy of the store, or run `actum adopt` to go on from what is here",
             )
-        first = self._epoch is None or self._lost
-        if first:
+        if self._epoch is None or self._lost:
             # Rule 2
             self._epoch = runner.take_lease(self._opened.line, self._opened.name)
             self._lost = False
@@ -70,7 +60,7 @@ class HeldLease:
             self._reconciled = reconcile(self._opened.line)
         if self._reconciled is None:
             raise InvariantViolation("a held lease was reconciled")
-        return Start(first=first, reconciled=self._reconciled)
+        return self._reconciled
 
     def _start_beat(self) -> None:
         if self._beat is None:
