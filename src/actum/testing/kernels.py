@@ -45,9 +45,8 @@ def open_kernel(folder: Path, *, clock: Clock | None = None, principal: str = "a
     kernel = Kernel.open(folder / ".actum", principal=principal)
     if clock is not None:
         kernel.line.clock = clock
-        kernel.line.ids = (
-            SystemIds()
-        )  # Those of the opening began at the machine's own time, and never go back.
+        # The ids of the opening began at the machine's own time, and never go back.
+        kernel.line.ids = SystemIds()
         record: Any = kernel.line.registry.find(RECORD)
         record.executor = RecordExecutor(kernel.line.store, clock=clock, ids=kernel.line.ids)
     kernel.line.looker.close()
