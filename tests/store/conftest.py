@@ -14,9 +14,9 @@ MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[SqliteBench]:
+def bench() -> Iterator[SqliteBench]:
     """A store in memory where there is such a file system: the exercises make thousands of commits."""
-    with tempfile.TemporaryDirectory(prefix="actum-", dir=MEMORY if MEMORY.is_dir() else tmp_path) as folder:
+    with tempfile.TemporaryDirectory(prefix="actum-", dir=MEMORY if MEMORY.is_dir() else None) as folder:
         made = SqliteBench(Path(folder))
         yield made
         made.close()
