@@ -47,7 +47,7 @@ DIGEST_FIELDS = {
 }
 
 
-def _closed(kind: type[enum.Enum], field: str, values: list[str]) -> None:
+def _check_closed(kind: type[enum.Enum], field: str, values: list[str]) -> None:
     assert [member.value for member in kind] == values
     as_json = msgspec.to_builtins(descriptor())
     for value in values:
@@ -59,16 +59,16 @@ def _closed(kind: type[enum.Enum], field: str, values: list[str]) -> None:
 
 
 def test_o30_reversibility_is_one_of_three() -> None:
-    _closed(Reversibility, "reversibility", ["no_mutation", "reversible", "irreversible"])
+    _check_closed(Reversibility, "reversibility", ["no_mutation", "reversible", "irreversible"])
 
 
 def test_o31_externality_is_one_of_four() -> None:
     values = ["local_only", "public_read", "private_egress", "external_mutation"]
-    _closed(Externality, "externality", values)
+    _check_closed(Externality, "externality", values)
 
 
 def test_o32_privilege_is_one_of_three() -> None:
-    _closed(PrivilegeLevel, "privilege_level", ["standard", "elevated", "system_critical"])
+    _check_closed(PrivilegeLevel, "privilege_level", ["standard", "elevated", "system_critical"])
 
 
 def test_o33_each_resource_is_listed_resolved_with_its_content_digest() -> None:

@@ -21,7 +21,7 @@ def _said(desk: Desk, turn: Any, **more: Any) -> Any:
     return desk.kernel.say(turn.turn_id, "it is there", **more)
 
 
-def _refused(code: str, desk: Desk, turn: Any, **more: Any) -> None:
+def _expect_refused(code: str, desk: Desk, turn: Any, **more: Any) -> None:
     with pytest.raises(RefusedError) as caught:
         _said(desk, turn, **more)
     assert caught.value.code == code
@@ -61,24 +61,24 @@ def test_rule_2_o74_a_native_reply_with_a_cloud_provider_is_refused_at_the_write
     receipt = turn.receipt()
     assert receipt is not None
     source = native(provider="anthropic")
-    _refused("native_cloud_provider", desk, turn, provenance=source, receipt=receipt.receipt_id)
+    _expect_refused("native_cloud_provider", desk, turn, provenance=source, receipt=receipt.receipt_id)
 
 
 def test_rule_2_o75_a_native_reply_needs_the_receipt_of_an_effect_of_its_turn_that_was_seen(
     desk: Desk,
 ) -> None:
     turn, elsewhere = desk.append("a"), desk.append("b")
-    _refused("native_without_receipt", desk, turn, provenance=native())
-    _refused("native_without_receipt", desk, turn, provenance=native(), receipt="01NOSUCHRECEIPT")
+    _expect_refused("native_without_receipt", desk, turn, provenance=native())
+    _expect_refused("native_without_receipt", desk, turn, provenance=native(), receipt="01NOSUCHRECEIPT")
     perform(desk.kernel, elsewhere)
     other = elsewhere.receipt()
     assert other is not None
-    _refused("native_without_receipt", desk, turn, provenance=native(), receipt=other.receipt_id)
+    _expect_refused("native_without_receipt", desk, turn, provenance=native(), receipt=other.receipt_id)
     desk.kernel.refuse(turn.question_ids(), by=PERSON)
     desk.kernel.run()
     cancelled = turn.receipt()
     assert cancelled is not None
-    _refused("native_receipt_not_earned", desk, turn, provenance=native(), receipt=cancelled.receipt_id)
+    _expect_refused("native_receipt_not_earned", desk, turn, provenance=native(), receipt=cancelled.receipt_id)
 
 
 def test_rule_2_o75_a_recorded_decision_is_no_execution_to_speak_of(desk: Desk) -> None:
@@ -87,7 +87,7 @@ def test_rule_2_o75_a_recorded_decision_is_no_execution_to_speak_of(desk: Desk) 
     receipt = turn.receipt()
     assert receipt is not None
     assert receipt.kind is ExecutionKind.RECORD
-    _refused("native_receipt_not_earned", desk, turn, provenance=native(), receipt=receipt.receipt_id)
+    _expect_refused("native_receipt_not_earned", desk, turn, provenance=native(), receipt=receipt.receipt_id)
 
 
 @pytest.mark.parametrize("kind", [mode for mode in ExecutionMode if mode is not ExecutionMode.NATIVE])
@@ -102,7 +102,7 @@ def test_rule_2_o76_the_write_refuses_also_where_the_callers_check_is_gone(
     monkeypatch.setattr(module, "refuse_message", lambda *_, **__: None)
     turn = desk.append("a")
     for source in (native(), native(provider="anthropic")):
-        _refused("store_rule", desk, turn, provenance=source)
+        _expect_refused("store_rule", desk, turn, provenance=source)
 
 
 def test_rule_3_o1_o3_a_models_reply_is_an_assertion_and_changes_no_evidence(desk: Desk) -> None:
