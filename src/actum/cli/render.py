@@ -21,7 +21,7 @@ from typing import Any, cast
 
 import click
 
-from actum.model.errors import ActumError, InvariantViolation, UsageError
+from actum.model.errors import ActumError, InvariantViolation
 from actum.model.strict_json import ForeignNumber
 from actum.model.visible import visible
 
@@ -73,8 +73,12 @@ def error_of(error: Exception) -> tuple[dict[str, Any], int]:
 
 
 def _told(code: str, branch: str, failed: str, state: str, next_step: str, **facts: str) -> dict[str, Any]:
-    shaped = UsageError(code, failed=failed, state=state, next_step=next_step, **facts).to_json()
-    return {**shaped, "branch": branch}
+    # What no ActumError stands for: an interpreter's or the system's own exception, in the same shape.
+    sentences = {"failed": failed, "state": state, "next_step": next_step}
+    closed = {
+        name: text if text.endswith((".", "?", "!")) else f"{text}." for name, text in sentences.items()
+    }
+    return {"code": code, "branch": branch, **closed, "facts": facts}
 
 
 def _usage(error: click.ClickException) -> dict[str, Any]:
