@@ -66,6 +66,7 @@ class ChildLooker:
     def _exchange(self, requests: list[LookRequest]) -> list[SeenLook]:
         process = self._process
         if process is None or process.poll() is not None:
+            self._end()  # The pipes of one that ended are ours to close.
             process = self._start(self._setup())
         fresh = {ref: config for ref, config in self._modules().items() if ref not in self._known}
         send(cast("Any", process.stdin), Ask(requests=requests, modules=fresh))
