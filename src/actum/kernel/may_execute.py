@@ -33,9 +33,7 @@ def may_execute_alone(
     return harmless and definition_class is EffectClass.INFORM and envelope_allows
 
 
-def may_confirm(
-    effect_class: EffectClass, *, person: str, submitter: str, on_behalf_of: str | None
-) -> bool:
+def may_confirm(effect_class: EffectClass, *, person: str, submitter: str, on_behalf_of: str | None) -> bool:
     """Tell whether this person may confirm an effect of this class; the role is checked elsewhere."""
     # Rule 4
     if effect_class is EffectClass.MONEY_LEGAL:
