@@ -78,7 +78,9 @@ def test_rule_2_o75_a_native_reply_needs_the_receipt_of_an_effect_of_its_turn_th
     desk.kernel.run()
     cancelled = turn.receipt()
     assert cancelled is not None
-    _expect_refused("native_receipt_not_earned", desk, turn, provenance=native(), receipt=cancelled.receipt_id)
+    _expect_refused(
+        "native_receipt_not_earned", desk, turn, provenance=native(), receipt=cancelled.receipt_id
+    )
 
 
 def test_rule_2_o75_a_recorded_decision_is_no_execution_to_speak_of(desk: Desk) -> None:
