@@ -69,3 +69,11 @@ def test_the_store_is_found_upwards_from_the_environment_or_as_named(desk: Desk,
     assert desk.good("inbox", "--store", str(desk.place)).code == 0
     monkeypatch.setenv("ACTUM_STORE", str(desk.place))
     assert desk.good("inbox").code == 0
+
+
+def test_without_a_verb_the_help_is_printed_and_nothing_is_an_error_text(bare: Desk) -> None:
+    for arguments in ((), ("project",), ("effect",)):
+        answer = bare(*arguments)
+        assert answer.code == 2
+        assert answer.err == ""
+        assert answer.out.startswith("Usage: actum")

@@ -108,6 +108,9 @@ def _invoke(arguments: Sequence[str]) -> int:
             result: object = actum.invoke(ctx)
     except click.exceptions.Exit as asked:
         return asked.exit_code
+    except click.exceptions.NoArgsIsHelpError as asked:
+        click.echo(asked.format_message())
+        return 2
     return result if isinstance(result, int) else 0
 
 

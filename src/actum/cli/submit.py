@@ -168,6 +168,8 @@ def _items(source: str, stack: ExitStack) -> Iterator[Item]:
     if source.lstrip().startswith("{"):
         return _lines(io.BytesIO(source.encode()), name="argument")
     if source == "-":
+        if sys.stdin.isatty():
+            click.echo("Reading work item lines from the terminal; end with Ctrl-D.", err=True)
         return _lines(sys.stdin.buffer, name="line")
     if os.path.isdir(source):
         return _messages(source)
