@@ -26,36 +26,33 @@ from typing import Any, BinaryIO
 
 from actum.bootstrap import registering
 from actum.bootstrap.action import Action
+from actum.bootstrap.answering import Answering
 from actum.bootstrap.opening import Opened
 from actum.bootstrap.place import Place, find_place
 from actum.bootstrap.running import HeldLease
 from actum.bootstrap.turn import Turn
 from actum.capabilities.functions import FunctionAction, info_of
-from actum.model import foreign
 from actum.model.activity import Activity, ActivityFilter
 from actum.model.effect import Claims, EffectClass, Externality, PrivilegeLevel, Reversibility
 from actum.model.errors import UsageError
 from actum.model.message import Message, Provenance, Role
-from actum.model.question import Question
 from actum.model.work import Submission
 from actum.ports.capability import Capability
 from actum.service import adopt as adopting
-from actum.service import answer as answering
 from actum.service import export as exporting
-from actum.service import runner, settle, show
+from actum.service import runner, show
 from actum.service import say as saying
 from actum.service.answer import Person
-from actum.service.line import Line
 from actum.service.submit import AGENT_WORK, Accepted, submit_many
 
 CHECKPOINT_MS = 1_000
 
 
-class Kernel:
+class Kernel(Answering):
     """An open store with everything that acts on it. Safe to use from several threads."""
 
     def __init__(self, opened: Opened) -> None:
-        self._opened = opened
+        super().__init__(opened)
         self._runner = HeldLease(opened)
         self._running = threading.Lock()
         self._closed = False
@@ -88,16 +85,6 @@ class Kernel:
                 )
             place.create()
         return cls(Opened(place, principal=principal, tenant=tenant))
-
-    @property
-    def line(self) -> Line:
-        """The line itself, for tests and tools; it is no stable interface."""
-        return self._opened.line
-
-    @property
-    def place(self) -> Place:
-        """The folder this kernel has open."""
-        return self._opened.place
 
     @property
     def moved(self) -> bool:
@@ -220,77 +207,6 @@ class Kernel:
             self._checkpoint_now_and_then()
             return ran
 
-    # -- people ----------------------------------------------------------------------------------------------
-
-    def inbox(self, *, limit: int = 1000) -> list[Question]:
-        """Return what waits for a person, oldest first."""
-        return self.line.store.read(lambda tx: tx.open_questions(limit=limit))
-
-    def person(self, name: str | None = None, *, passphrase: bytes | None = None) -> Person:
-        """Return who answers; somebody with a key of their own must open it."""
-        who = self._opened.principal if name is None else name
-        if not self.place.has_key(who):
-            return Person(name=who)
-        return Person(name=who, signer=self.place.keys.load(f"person-{who}", passphrase=passphrase))
-
-    def confirm(
-        self,
-        question_ids: str | Sequence[str],
-        *,
-        by: str | Person | None = None,
-        passphrase: bytes | None = None,
-        accept_unqualified: bool = False,
-        shown_digest: str | Mapping[str, str] | None = None,
-    ) -> list[str]:
-        """Confirm exact effects in one transaction; return their outbox ids.
-
-        ``shown_digest`` is the digest of what the person was shown, or one for each question id.
-        """
-        return answering.confirm(
-            self.line,
-            _ids(question_ids),
-            person=self._who(by, passphrase),
-            accept_unqualified=accept_unqualified,
-            shown_digest=shown_digest,
-        )
-
-    def refuse(
-        self, question_ids: str | Sequence[str], *, by: str | Person | None = None, reason: str = ""
-    ) -> list[str]:
-        """Refuse proposed effects; nothing runs, and the next run seals that nothing did."""
-        return answering.refuse(self.line, _ids(question_ids), person=self._who(by, None), reason=reason)
-
-    def judge(
-        self,
-        question_id: str,
-        choice: str,
-        *,
-        by: str | Person | None = None,
-        reason: str = "",
-        writes: Mapping[str, object] | None = None,
-    ) -> Turn:
-        """Decide a waiting step by a person's choice."""
-        turn_id = answering.judge(
-            self.line, question_id, choice=choice, person=self._who(by, None), reason=reason,
-            writes=None if writes is None else {name: foreign.from_plain(value) for name, value in writes.items()},
-        )  # fmt: skip
-        return Turn(self.line, turn_id)
-
-    def settle(
-        self, outbox_id: str, word: str | None = None, *, by: str | Person | None = None
-    ) -> settle.Settled:
-        """Look again, or store a person's word: happened, did_not or stop."""
-        if word is None:
-            return settle.look_again(self.line, outbox_id)
-        return settle.answer(self.line, outbox_id, word=word, person=self._who(by, None))
-
-    def acknowledge(self, turn_id: str, *, by: str | Person | None = None) -> None:
-        """Record that a person saw a failure."""
-        settle.acknowledge(self.line, turn_id, person=self._who(by, None))
-
-    def _who(self, by: str | Person | None, passphrase: bytes | None) -> Person:
-        return by if isinstance(by, Person) else self.person(by, passphrase=passphrase)
-
     # -- reading ---------------------------------------------------------------------------------------------
 
     def say(
@@ -378,10 +294,6 @@ class Kernel:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _ids(given: str | Sequence[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
 
 
 class _Registrar(Kernel):

@@ -19,9 +19,11 @@ from actum.cli.opened import answering_person, opened, passphrase_option, store_
 from actum.cli.questions import Displayed, displayed, question_json, question_lines
 from actum.cli.render import count_of, emit
 from actum.model.errors import RefusedError, UsageError
+from actum.model.visible import visible
 
 if TYPE_CHECKING:
     from actum.bootstrap import Kernel
+    from actum.service.answer import Person
 
 
 @click.command("confirm")
@@ -47,11 +49,15 @@ def confirm(
     """Allow exactly the effects that are shown, once, as yourself.
 
     All the questions given are confirmed together or none is; money and legal effects one at a time. Nothing runs
-    before `actum run`, unless --wait is given. Exit codes: 0 allowed (with --wait: and observed), 1 refused or
+    before `actum run`, unless --wait is given. An ID that is the digest of an authored pattern (`actum doctor` lists
+    them) gives that pattern the right to propose; what it proposes is still asked for. Exit codes: 0 allowed (with --wait: and observed), 1 refused or
     failed, 3 with --wait: waiting, or the outcome is unknown.
     """
     wanted = list(dict.fromkeys(question_ids))
     with opened(store, who) as kernel:
+        if all(ident.startswith("sha256:") for ident in wanted):
+            person = answering_person(kernel, who, passphrase_file=passphrase_file)
+            return _confirm_patterns(kernel, wanted, person=person, yes=yes, as_json=as_json)
         shown = [displayed(kernel, ident) for ident in wanted]
         # Rule 1
         if not as_json:
@@ -105,6 +111,26 @@ def refuse(
     else:
         click.echo(f"{count_of(len(rows), 'effect')} refused by {person.name}; nothing of it will run.")
         click.echo("Next: actum run (it seals that nothing was tried)")
+    return 0
+
+
+def _confirm_patterns(
+    kernel: Kernel, digests: Sequence[str], *, person: Person, yes: bool, as_json: bool
+) -> int:
+    known = {pattern.digest: pattern for pattern in kernel.patterns()}
+    for digest in digests:
+        found = known.get(digest)
+        if found is not None and not as_json:
+            click.echo(f"{visible(found.process)}: pattern {visible(found.pattern)} may propose {', '.join(found.actions)}")
+            click.echo(f"  when {visible(found.when)}")
+    if not yes:
+        _ask(len(digests), as_json=as_json)
+    for digest in digests:
+        kernel.confirm_pattern(digest, by=person)
+        if as_json:
+            emit({"pattern": digest, "state": "confirmed", "by": person.name})
+    if not as_json:
+        click.echo(f"{count_of(len(digests), 'pattern')} may propose, allowed by {person.name}.")
     return 0
 
 

@@ -200,7 +200,7 @@ def _rules(line: Line) -> Iterator[Finding]:
     for one in getattr(line.rules, "findings", ()):
         yield note("process_finding", str(one))
     waiting = [
-        pattern.id
+        f"{pattern.id} ({pattern_digest(process, pattern)})"
         for process in rulebook.processes
         for pattern in process.patterns
         if pattern.active
@@ -210,7 +210,8 @@ def _rules(line: Line) -> Iterator[Finding]:
     if waiting:
         yield note("patterns_unconfirmed",
                    f"{len(waiting)} pattern(s) decide and do not propose, because nobody confirmed them: "
-                   f"{', '.join(waiting[:5])}")  # fmt: skip
+                   f"{', '.join(waiting[:5])}",
+                   "Read them in the process file, then `actum confirm DIGEST`")  # fmt: skip
     reasons = any(step.kind.value == "reasoning" for process in rulebook.processes for step in process.steps)
     if reasons and line.models is None:
         yield note("no_model", "no model is configured, so every reasoning step goes to a person",
