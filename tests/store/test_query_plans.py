@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from actum.adapters.store.sqlite import SqliteTx
+from actum.model.delivery import OutboxState
 from actum.testing.store_exercises import tenants
 from actum.testing.store_exercises.samples import Samples
 from tests.store.benches import SqliteBench
@@ -27,7 +28,7 @@ READS_ALL = {
     "runner": "one row a tenant",
     "renew_runner": "one row a tenant",
     "outbox_unsealed": "the index holds only rows settled without an attempt",
-    "outbox_in": "asked for settled rows too, it reads everything",
+    "outbox_in": "asked for settled rows too it reads everything; the test below asks for the others",
     "move_visits": "runs once, at start",
     "void_unused_grants": "runs once, when a store is adopted",
 }
@@ -88,3 +89,21 @@ def test_a_history_read_by_the_tenant_alone_would_be_found() -> None:
     assert _reads_a_history("SEARCH receipt USING INDEX sqlite_autoindex_receipt_1 (tenant=?)")
     assert not _reads_a_history("SEARCH receipt USING INDEX receipt_of_turn (tenant=? AND turn_id=?)")
     assert not _reads_a_history("SEARCH outbox USING INDEX outbox_open (tenant=?)")
+
+
+def test_unsettled_rows_are_found_without_the_settled_ones(
+    bench: SqliteBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = SqliteTx.rows
+
+    def spy(self: Any, sql: str, *values: object) -> Any:
+        asked.append(sql)
+        return real(self, sql, *values)
+
+    monkeypatch.setattr(SqliteTx, "rows", spy)
+    bench.store().read(lambda tx: tx.outbox_in(OutboxState.CLAIMED, OutboxState.DISPATCHED))
+    assert len(asked) == 2
+    for sql in asked:
+        plan = bench.raw(f"EXPLAIN QUERY PLAN {sql}", *[None] * sql.count("?"))
+        assert [row[3] for row in plan] == ["SEARCH outbox USING INDEX outbox_open (tenant=? AND state=?)"]

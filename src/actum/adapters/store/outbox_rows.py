@@ -55,13 +55,13 @@ class OutboxRows(Rows):
 
     def outbox_in(self, *states: OutboxState) -> list[OutboxRow]:
         """Return the outbox rows in any of some states, oldest first."""
-        if not states:
-            return []
-        where = f"state IN ({marks(len(states))})"
-        if OutboxState.SETTLED not in states:
-            where += f" AND {_UNSETTLED}"
-        sql = _outbox.select(where, order="outbox_id")
-        return self.many(_outbox, sql, *(state.value for state in states))
+        found: list[OutboxRow] = []
+        for state in dict.fromkeys(states):
+            # One state at a time, so that the index of unsettled rows answers in order; a list of them would be sorted
+            # out of the tenant's whole history.
+            where = "state = ?" if state is OutboxState.SETTLED else f"state = ? AND {_UNSETTLED}"
+            found += self.many(_outbox, _outbox.select(where, order="outbox_id"), state.value)
+        return found if len(states) < 2 else sorted(found, key=lambda row: row.outbox_id)
 
     def outbox_unsealed(self) -> list[OutboxRow]:
         """Return the rows that were settled without any attempt and have no receipt yet."""
