@@ -121,7 +121,9 @@ def _confirm_patterns(
     for digest in digests:
         found = known.get(digest)
         if found is not None and not as_json:
-            click.echo(f"{visible(found.process)}: pattern {visible(found.pattern)} may propose {', '.join(found.actions)}")
+            click.echo(
+                f"{visible(found.process)}: pattern {visible(found.pattern)} may propose {', '.join(found.actions)}"
+            )
             click.echo(f"  when {visible(found.when)}")
     if not yes:
         _ask(len(digests), as_json=as_json)
