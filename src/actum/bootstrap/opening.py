@@ -23,7 +23,7 @@ from actum.adapters.machine import host
 from actum.adapters.machine.clock import SystemClock, SystemIds
 from actum.adapters.machine.content_files import FolderContent
 from actum.adapters.store.opening import open_store
-from actum.bootstrap.place import KERNEL, VERIFIER, Place, seed_of
+from actum.bootstrap.place import KERNEL, VERIFIER, CurrentTrust, Place, seed_of
 from actum.bootstrap.rules import StoredRules
 from actum.capabilities.registry import Registry
 from actum.capabilities.subject import SubjectRecord
@@ -127,7 +127,7 @@ class Opened:
             rules=self.rules,
             looker=self._looker(),
             kernel_key=self.place.keys.load(KERNEL),
-            trust=self.place.trust(),
+            pinned=CurrentTrust(self.place),
             incarnation=self.incarnation,
             principal=self.principal,
             content_files=FolderContent(self.place.content),

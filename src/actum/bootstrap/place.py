@@ -159,6 +159,28 @@ class Place:
             ) from error
 
 
+class CurrentTrust:
+    """The pinned keys of a place as the trust file is now: read again when the file is another one or was written."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._read = self._stamp(), place.trust()
+
+    def __call__(self) -> Trust:
+        """Return the pinned keys; EnvironmentFault or UsageError where the changed file cannot be read."""
+        stamp = self._stamp()
+        if stamp != self._read[0]:
+            self._read = stamp, self._place.trust()
+        return self._read[1]
+
+    def _stamp(self) -> tuple[int, ...] | None:
+        try:
+            found = self._place.trust_file.stat()
+        except OSError:
+            return None  # Reading it says what is wrong.
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
 def find_place(given: str | None, *, start: Path | None = None) -> Place:
     """Return the place a command means (rule 3); UsageError where there is none."""
     named = given or os.environ.get("ACTUM_STORE")

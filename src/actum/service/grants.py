@@ -5,16 +5,21 @@ Rules
 1. The signature is checked over the stored bytes, and these bytes must carry exactly the words of the row.
 2. What this process signed or checked itself is remembered by the digest of its bytes, with the words they carry and
    the key; one changed byte or word is not remembered and is checked in full. Trust is asked anew each time.
+3. The key must have been in force when the grant was issued, and must not be revoked now: whoever revokes a key
+   takes back what it allowed and is not dispatched yet. With such a key no new grant is made either.
 """
 
 from __future__ import annotations
 
 from actum.evidence.dsse import open_envelope, signer_of
+from actum.evidence.keys import Signer
+from actum.evidence.signers import KeyFault, key_fault
 from actum.evidence.statements import grant_statement
 from actum.evidence.trust_file import TrustEntry
 from actum.model import canonical
-from actum.model.errors import ActumError
-from actum.model.grant import Authn, GrantRow
+from actum.model.errors import ActumError, RefusedError
+from actum.model.grant import Authn, Grant, GrantRow
+from actum.model.rfc3339 import instant_of_ms
 from actum.model.trust import KeyRole
 from actum.service.line import Line
 
@@ -49,12 +54,36 @@ def grant_holds(line: Line, row: GrantRow) -> bool:
     return True
 
 
+def require_key(line: Line, grant: Grant, signer: Signer) -> None:
+    """Raise RefusedError where a person's key may no longer sign a grant (rule 3)."""
+    entry = line.trust.find(signer.keyid)
+    fault = None if entry is None else _fault(line, entry, grant)
+    if fault in (KeyFault.REVOKED, KeyFault.EXPIRED):
+        how = "was revoked" if fault is KeyFault.REVOKED else "is not in force now"
+        raise RefusedError(
+            "key_not_in_force",
+            failed=f"the key of {grant.principal} {how}",
+            state="Nothing was allowed with it",
+            next_step="Answer with a key that is in force, or let somebody else answer",
+            person=grant.principal,
+            keyid=signer.keyid,
+        )
+
+
 def _entries(line: Line, row: GrantRow) -> list[TrustEntry]:
-    session = row.grant.authn is Authn.SESSION
-    found: list[TrustEntry] = []
-    for entry in line.trust.entries.values():
-        if (session and KeyRole.KERNEL in entry.roles) or (
-            not session and KeyRole.APPROVER in entry.roles and entry.principal == row.grant.principal
-        ):
-            found.append(entry)
-    return found
+    grant = row.grant
+    session = grant.authn is Authn.SESSION
+    return [
+        entry
+        for entry in line.trust.entries.values()
+        if (session or entry.principal == grant.principal) and _fault(line, entry, grant) is None
+    ]
+
+
+def _fault(line: Line, entry: TrustEntry, grant: Grant) -> KeyFault | None:
+    # Rule 3
+    role = KeyRole.KERNEL if grant.authn is Authn.SESSION else KeyRole.APPROVER
+    fault = key_fault(entry, roles=frozenset({role}), at_ms=grant.issued_at_ms)
+    if fault is None and entry.revoked_at is not None and instant_of_ms(line.now()) >= entry.revoked_at:
+        return KeyFault.REVOKED
+    return fault

@@ -64,6 +64,7 @@ class Line(msgspec.Struct, kw_only=True):
     ``model_kinds`` says of each tier where its model runs.
     ``is_gone`` tells whether another runner's process is known to have ended (same host, same boot, no such pid).
     ``holder`` is this process's runner while it has the lease, ``claimed`` the rows it was given at their writing.
+    ``pinned`` returns the keys that are trusted now; a file that changed is read again.
     ``at_point`` is told each crash point that is reached; it is None outside tests.
     """
 
@@ -74,7 +75,7 @@ class Line(msgspec.Struct, kw_only=True):
     rules: Rules
     looker: Looker
     kernel_key: Signer
-    trust: Trust
+    pinned: Callable[[], Trust]
     incarnation: str
     principal: str
     content_files: ContentFiles
@@ -85,6 +86,11 @@ class Line(msgspec.Struct, kw_only=True):
     known_grants: dict[str, tuple[str, Grant]] = {}
     at_point: Callable[[str], None] | None = None
     is_gone: Callable[[RunnerRow], bool] = _never_gone
+
+    @property
+    def trust(self) -> Trust:
+        """Return the keys that are trusted now."""
+        return self.pinned()
 
     def now(self) -> int:
         """Return unix milliseconds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from actum.evidence.dsse import open_envelope
@@ -12,6 +13,7 @@ from actum.evidence.statements import read_grant
 from actum.model.errors import RefusedError, UsageError
 from actum.model.grant import Authn
 from actum.model.question import QuestionState
+from actum.model.rfc3339 import format_ms
 from actum.service.answer import CONFIRM_MONEY_MS, CONFIRM_MS
 from actum.testing.kernels import OTHER_PERSON, PERSON, perform
 from tests.unit.service.desk import Desk
@@ -95,7 +97,6 @@ def test_rule_2_r102_the_name_of_who_confirmed_is_kept_with_the_answer_and_the_g
 
 def test_rule_2_n22_a_persons_own_key_signs_their_grant(desk: Desk) -> None:
     keyid = desk.kernel.place.enrol(PERSON, passphrase=b"long enough")
-    desk.kernel.line.trust = desk.kernel.place.trust()
     turn = desk.append("a")
     with pytest.raises(UsageError) as caught:
         desk.kernel.confirm(turn.question_ids(), by=PERSON)
@@ -106,6 +107,76 @@ def test_rule_2_n22_a_persons_own_key_signs_their_grant(desk: Desk) -> None:
     assert [one.keyid for one in open_envelope(row.envelope).signatures] == [keyid]
     desk.kernel.run()
     assert turn.state == "completed"
+
+
+def _pin(desk: Desk, **bounds: str) -> None:
+    place = desk.kernel.place
+    keys = [
+        msgspec.structs.replace(key, **bounds) if key.principal == PERSON else key
+        for key in place.trust_keys()
+    ]
+    place.write_trust(keys)
+
+
+KEY_BOUNDS = [
+    ({"revoked_at": "2020-01-01T00:00:00Z"}, "was revoked"),
+    ({"not_after": "2020-01-01T00:00:00Z"}, "is not in force now"),
+    ({"not_before": "2100-01-01T00:00:00Z"}, "is not in force now"),
+]
+
+
+@pytest.mark.parametrize("bounds, told", KEY_BOUNDS)
+def test_rule_2_a_key_that_was_revoked_or_is_not_in_force_confirms_nothing(
+    desk: Desk, bounds: dict[str, str], told: str
+) -> None:
+    desk.kernel.place.enrol(PERSON, passphrase=b"long enough")
+    turn = desk.append("a")
+    _pin(desk, **bounds)
+    with pytest.raises(RefusedError) as caught:
+        desk.kernel.confirm(turn.question_ids(), by=PERSON, passphrase=b"long enough")
+    assert caught.value.code == "key_not_in_force"
+    assert told in str(caught.value)
+    assert (desk.count('"grant"'), desk.count("outbox"), len(turn.question_ids())) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["checked before", "read anew"])
+@pytest.mark.parametrize("bounds, _told", KEY_BOUNDS)
+def test_rule_2_a_grant_allows_nothing_once_its_key_was_revoked(
+    desk: Desk, bounds: dict[str, str], _told: str, known: bool
+) -> None:
+    desk.kernel.place.enrol(PERSON, passphrase=b"long enough")
+    turn = desk.append("a")
+    desk.kernel.confirm(turn.question_ids(), by=PERSON, passphrase=b"long enough")
+    _pin(desk, **bounds)
+    if not known:
+        desk.kernel.line.known_grants.clear()
+    desk.kernel.run()
+    assert desk.ledger.entries() == []
+    assert turn.activity().failure_reason == "grant_signature"
+
+
+def test_rule_2_a_key_that_ended_after_it_signed_still_allowed_what_it_signed(desk: Desk) -> None:
+    desk.kernel.place.enrol(PERSON, passphrase=b"long enough")
+    turn = desk.append("a")
+    desk.kernel.confirm(turn.question_ids(), by=PERSON, passphrase=b"long enough")
+    desk.clock.step(60_000)
+    _pin(desk, not_after=format_ms(desk.clock.now_ms() - 30_000))
+    desk.kernel.run()
+    assert desk.ledger.entries() == ["a"]
+    late = desk.append("b")
+    with pytest.raises(RefusedError):
+        desk.kernel.confirm(late.question_ids(), by=PERSON, passphrase=b"long enough")
+
+
+def test_rule_2_a_key_revoked_after_it_signed_takes_back_what_is_not_dispatched_yet(desk: Desk) -> None:
+    desk.kernel.place.enrol(PERSON, passphrase=b"long enough")
+    turn = desk.append("a")
+    desk.kernel.confirm(turn.question_ids(), by=PERSON, passphrase=b"long enough")
+    desk.clock.step(60_000)
+    _pin(desk, revoked_at=format_ms(desk.clock.now_ms()))
+    desk.kernel.run()
+    assert desk.ledger.entries() == []
+    assert turn.activity().failure_reason == "grant_signature"
 
 
 def test_rule_2_a_confirm_that_is_cut_off_leaves_neither_grant_nor_row(desk: Desk) -> None:
