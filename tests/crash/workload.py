@@ -47,8 +47,13 @@ PROCESSES = {
     "  two: {capability: ledger.append, auto_confirm: true, arguments: {entry: {field: second}}}\n"
     "skills: {both: {actions: [one, two], then: {stage: [one, two]}}}\n"
     "steps:\n  - {id: pay, kind: plumbing, skill: both, fields: [first, second]}\n",
+    "greets": "process: greets\nwork_types: [greet]\nfields: {kind: string, entry: string}\n"
+    "actions:\n  greet: {capability: ledger.append, class: action, arguments: {entry: {field: entry}}}\n"
+    "skills: {greeting: {actions: [greet]}}\n"
+    "patterns:\n  - {id: hello, step: answer, when: {kind: hello}, then: {stage: [greet]}}\n"
+    "steps:\n  - {id: answer, kind: plumbing, skill: greeting}\n",
 }
-ONCE = ("plain-1", "plain-2", "pair-1", "pair-2", "lost-reply", "late")
+ONCE = ("plain-1", "plain-2", "pair-1", "pair-2", "lost-reply", "late", "greeting")
 """What must stand in the ledger exactly once in the end: its absence is proof, so it may be tried again."""
 AT_MOST_ONCE = ("doubt", "blind")
 """What may stand in the ledger once or not at all: nobody may try it again."""
@@ -162,6 +167,10 @@ class Day:
 
     def _submit(self) -> None:
         submit = self.kernel.submit
+        for pattern in self.kernel.patterns():
+            if not pattern.confirmed:
+                self.kernel.confirm_pattern(pattern.digest, by=PERSON)
+        submit("greet", {"kind": "hello", "entry": "greeting"}, key="greet")
         submit("note", {"owner": "ann"}, key="note")
         submit("ask", {"text": "may I?"}, key="ask")
         submit("think", {"text": "what is it?"}, key="think")

@@ -49,9 +49,9 @@ def confirm(
     """Allow exactly the effects that are shown, once, as yourself.
 
     All the questions given are confirmed together or none is; money and legal effects one at a time. Nothing runs
-    before `actum run`, unless --wait is given. An ID that is the digest of an authored pattern (`actum doctor` lists
-    them) gives that pattern the right to propose; what it proposes is still asked for. Exit codes: 0 allowed (with --wait: and observed), 1 refused or
-    failed, 3 with --wait: waiting, or the outcome is unknown.
+    before `actum run`, unless --wait is given. An ID that is the digest of an authored pattern (`actum doctor`
+    lists them) gives that pattern the right to propose; what it proposes is still asked for. Exit codes: 0 allowed
+    (with --wait: and observed), 1 refused or failed, 3 with --wait: waiting, or the outcome is unknown.
     """
     wanted = list(dict.fromkeys(question_ids))
     with opened(store, who) as kernel:

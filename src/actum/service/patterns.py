@@ -60,8 +60,9 @@ def confirm(line: Line, digest: str, *, person: Person) -> Rulebook:
             nonce=line.ids.salt(),
             accepts_unqualified=False,
         )
-        seal_grant(line, tx, grant, signer=person.signer, chain=grant.grant_id)
-        line.event(tx, "pattern.confirmed", body={"digest": digest, "by": person.name})
+        row = seal_grant(line, tx, grant, signer=person.signer, chain=grant.grant_id)
+        body: dict[str, object] = {"digest": digest, "by": person.name, "grant": row.payload_digest}
+        line.event(tx, "pattern.confirmed", body=body)
 
     commit(line, "confirm_pattern", work)
     return found
