@@ -70,7 +70,7 @@ class Opened:
         # Rule 2
         self.cut_short = export.cut_short(self.line, place.checkpoint)
         self.name = RunnerName(
-            host=host.host_name(), boot_id=host.boot_id(), pid=os.getpid(), chance=self.ids.salt()[:8]
+            host=host.host_name(), boot_id=host.life(), pid=os.getpid(), chance=self.ids.salt()[:8]
         )
 
     def _incarnation(self) -> str:
@@ -175,7 +175,7 @@ class Opened:
     def _is_gone(self, runner: RunnerRow) -> bool:
         if runner.host != host.host_name():
             return False
-        return runner.boot_id != host.boot_id() or not host.is_alive(runner.pid)
+        return host.has_ended(runner.boot_id, runner.pid)
 
     def close(self) -> None:
         """Give everything back. Closing twice is harmless."""

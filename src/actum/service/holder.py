@@ -2,7 +2,8 @@
 """Who holds a row is one name for one life of one process, and whether that life has ended can be asked.
 
 Rules
-1. The name is host, boot, pid and chance, so that no two processes and no two lives of one share a name.
+1. The name is host, boot (with pid namespace and start), pid and chance, so that no two processes and no two
+   lives of one share a name.
 2. Whoever is not known to have ended may still act, however old the lease is.
 """
 

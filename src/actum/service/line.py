@@ -62,7 +62,8 @@ class Line(msgspec.Struct, kw_only=True):
     """Everything a use case may reach. ``principal`` is who this process acts for.
 
     ``model_kinds`` says of each tier where its model runs.
-    ``is_gone`` tells whether another runner's process is known to have ended (same host, same boot, no such pid).
+    ``is_gone`` tells whether another runner's process is known to have ended (same host, same boot and pid namespace,
+    no such pid or another process with it).
     ``holder`` is this process's runner while it has the lease, ``claimed`` the rows it was given at their writing.
     ``pinned`` returns the keys that are trusted now; a file that changed is read again.
     ``at_point`` is told each crash point that is reached; it is None outside tests.

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,54 @@ def test_a_process_that_ended_is_known_to_have_ended_also_before_it_was_waited_f
     assert not host.is_alive(child.pid)
     child.wait()
     assert not host.is_alive(child.pid)
+
+
+@pytest.fixture
+def sleeper() -> Iterator[int]:
+    child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    yield child.pid
+    child.communicate()
+
+
+def _life_of(pid: int) -> list[str]:
+    stat = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return [host.boot_id(), str(os.stat(f"/proc/{pid}/ns/pid").st_ino), stat[19]]
+
+
+def test_a_process_that_runs_has_not_ended_and_one_that_is_no_more_has(sleeper: int) -> None:
+    assert not host.has_ended("/".join(_life_of(sleeper)), sleeper)
+    assert not host.has_ended(host.life(), os.getpid())
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    assert host.has_ended(host.life(), child.pid)
+
+
+def test_rule_1_a_pid_of_another_namespace_is_not_known_to_have_ended() -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    boot, _, start = host.life().split("/")
+    assert not host.has_ended(f"{boot}/1/{start}", child.pid)
+    assert not host.has_ended(boot, child.pid)
+
+
+def test_rule_1_the_life_of_a_process_names_its_pid_namespace() -> None:
+    assert host.life().split("/") == _life_of(os.getpid())
+
+
+def test_rule_2_a_pid_that_another_process_has_now_ended_with_its_first(sleeper: int) -> None:
+    boot, namespace, start = _life_of(sleeper)
+    assert host.has_ended(f"{boot}/{namespace}/{int(start) - 1}", sleeper)
+
+
+def test_rule_3_what_cannot_be_read_is_not_known_to_have_ended(
+    sleeper: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boot, namespace, start = _life_of(sleeper)
+    assert host.has_ended(f"another/{namespace}/{start}", sleeper)
+    assert not host.has_ended(f"unknown/{namespace}/{start}", sleeper)
+    assert not host.has_ended(f"{boot}/{namespace}/unknown", sleeper)
+    monkeypatch.setattr("actum.adapters.machine.host.os.readlink", lambda _path: "1")
+    assert not host.has_ended(f"{boot}/{namespace}/{int(start) - 1}", sleeper)
 
 
 def test_a_copy_lies_elsewhere_and_a_move_does_not(tmp_path: Path) -> None:

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who this machine is, whether a process of it still runs, and where a store's file lies."""
+"""Who this machine is, whether a process of it still runs, and where a store's file lies.
+
+Rules
+1. A pid means something only in its pid namespace: of a process in another one nobody here knows that it ended.
+2. A pid that was given to another process is told by when that process started.
+3. What cannot be read is not known, and what is not known to have ended may still run.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +13,10 @@ import os
 import pwd
 import socket
 from pathlib import Path
+
+UNKNOWN = "unknown"
+STATE, START = 0, 19
+"""Fields of /proc/PID/stat after the name in brackets: the state, and the start in ticks since the boot."""
 
 
 def host_name() -> str:
@@ -23,25 +33,54 @@ def boot_id() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
-        return "unknown"
+        return UNKNOWN
+
+
+def life() -> str:
+    """Return what tells this process from any other with its pid: boot, pid namespace and start."""
+    return "/".join((boot_id(), _namespace(), _field("self", START)))
+
+
+def has_ended(lived: str, pid: int) -> bool:
+    """Tell whether the process of this machine with that pid and `life` is known to have ended."""
+    boot, namespace, start = (*lived.split("/"), UNKNOWN, UNKNOWN)[:3]
+    if boot != boot_id():
+        return UNKNOWN not in (boot, boot_id())  # Rule 3
+    if namespace != _namespace():
+        return False  # Rule 1
+    if not is_alive(pid):
+        return True
+    # Rule 2
+    now = _field(str(pid), START)
+    return UNKNOWN not in (start, now) and start != now
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process of this machine runs, as far as we may see it."""
+    """Tell whether a process of this pid namespace runs, as far as we may see it."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return not _is_zombie(pid)
+    return _field(str(pid), STATE) != "Z"
 
 
-def _is_zombie(pid: int) -> bool:
+def _namespace() -> str:
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] == "Z"
-    except (OSError, IndexError, UnicodeDecodeError):
-        return False
+        return str(os.stat("/proc/self/ns/pid").st_ino)
+    except OSError:
+        return "none"
+
+
+def _field(process: str, index: int) -> str:
+    """Return a field of a process's stat file, counted from its state; ``unknown`` where it cannot be read."""
+    try:
+        if os.readlink("/proc/self") != str(os.getpid()):
+            return UNKNOWN  # This /proc shows another pid namespace than ours.
+        return Path(f"/proc/{process}/stat").read_text(encoding="latin-1").rsplit(")", 1)[1].split()[index]
+    except (OSError, IndexError):
+        return UNKNOWN
 
 
 def user_name() -> str:
