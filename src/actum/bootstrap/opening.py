@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
-from actum.adapters.looking.child import ChildLooker
+from actum.adapters.looking.child import PATIENCE_S, ChildLooker
 from actum.adapters.looking.frames import Setup
 from actum.adapters.looking.in_process import InProcessLooker
 from actum.adapters.looking.split import SplitLooker
@@ -33,7 +33,7 @@ from actum.model.errors import Refused
 from actum.model.message import ExecutionMode
 from actum.ports.capability import Capability
 from actum.ports.store import RunnerRow, Store, Tx
-from actum.ports.verifier import Looker, Verifier
+from actum.ports.verifier import Looker, LookRequest, Verifier
 from actum.service import export
 from actum.service.holder import RunnerName
 from actum.service.line import Line
@@ -42,6 +42,7 @@ from actum.service.runner import RUNNER_LEASE_MS
 CHILD = "actum.bootstrap.verifier_process"
 FILES = "actum.capabilities.files:verifiers"
 MAIL = "actum.capabilities.mail:verifiers"
+LOOK_MARGIN_S = 10.0
 SUBJECT = "actum.capabilities.subject:verifiers"
 
 
@@ -145,7 +146,9 @@ class Opened:
         return read_models(section)
 
     def _looker(self) -> Looker:
-        apart = ChildLooker(self._setup, modules=self._verifier_modules, module=CHILD)
+        apart = ChildLooker(
+            self._setup, modules=self._verifier_modules, module=CHILD, patience_s=self._patience_s
+        )
         local = InProcessLooker(
             _Local(self.registry), signer=self.place.keys.load(VERIFIER), clock=self.clock
         )
@@ -154,6 +157,12 @@ class Opened:
     def _is_local(self, capability: str) -> bool:
         found = self.registry.find(capability)
         return not isinstance(found, Refused) and found.info.verifier_ref is None
+
+    def _patience_s(self, request: LookRequest) -> float:
+        """Return how long one look may take: as long as the action may, and then some."""
+        found = self.registry.find(request.capability)
+        own = 0 if isinstance(found, Refused) else found.info.timeout_ms
+        return max(PATIENCE_S, own / 1000 + LOOK_MARGIN_S)
 
     def _verifier_modules(self) -> dict[str, dict[str, object]]:
         modules = dict(self.modules)

@@ -90,13 +90,11 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     verifiers.load(setup.modules)
     while (ask := receive(source, Ask)) is not None:
         verifiers.load(ask.modules)
-        looks = [
-            make_look(
+        for request in ask.requests:
+            look = make_look(
                 request, verifiers=verifiers.by_id, signer=signer, now_ms=clock.now_ms(), level=Level.L1
             )
-            for request in ask.requests
-        ]
-        send(sink, Answer(looks=looks, faults=verifiers.faults))
+            send(sink, Answer(number=ask.number, look=look, faults=verifiers.faults))
 
 
 def main() -> None:

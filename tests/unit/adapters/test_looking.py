@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from actum import Kernel
@@ -167,11 +168,11 @@ def test_half_a_frame_is_no_answer(sent: bytes) -> None:
 
 def test_a_frame_is_read_as_it_was_sent_and_the_end_of_the_pipe_is_none() -> None:
     stream = io.BytesIO()
-    send(stream, Answer(looks=[look(seen({"n": 1}))], faults={"m:a": "ImportError"}))
+    send(stream, Answer(number=4, look=look(seen({"n": 1})), faults={"m:a": "ImportError"}))
     stream.seek(0)
     found = receive(stream, Answer)
     assert found is not None
-    assert (len(found.looks), found.faults) == (1, {"m:a": "ImportError"})
+    assert (found.number, found.faults) == (4, {"m:a": "ImportError"})
     assert receive(stream, Answer) is None
 
 
@@ -237,6 +238,69 @@ def test_rule_2_a_verifier_process_that_was_killed_is_started_again(actions: Any
     child.wait()
     assert _performed(actions, "b").state == "completed"
     assert _child(actions.kernel).pid != child.pid
+
+
+def test_rule_2_a_verifier_process_that_was_stopped_is_killed_when_its_time_is_over(actions: Any) -> None:
+    _performed(actions, "a")
+    child = _child(actions.kernel)
+    looker: Any = actions.kernel.line.looker
+    os.kill(child.pid, signal.SIGSTOP)
+    looker._apart._patience_s = lambda _request: 0.05
+    with pytest.raises(EnvironmentFault) as caught:
+        looker.look_many([request(capability="odd.act", arguments={"entry": "a"})])
+    assert caught.value.code == "verifier_gone"
+    assert child.poll() == -signal.SIGKILL
+    looker._apart._patience_s = lambda _request: 60.0
+    assert _performed(actions, "b").state == "completed"
+
+
+def test_rule_2_a_verifier_process_that_reads_nothing_keeps_nobody_waiting(actions: Any) -> None:
+    _performed(actions, "a")
+    child = _child(actions.kernel)
+    looker: Any = actions.kernel.line.looker
+    os.kill(child.pid, signal.SIGSTOP)
+    looker._apart._patience_s = lambda _request: 0.05
+    with pytest.raises(EnvironmentFault) as caught:
+        looker.look_many([request(capability="odd.act", arguments={"entry": "x" * 200_000})])
+    assert caught.value.code == "verifier_gone"
+
+
+def test_rule_4_whatever_breaks_off_a_look_leaves_no_answer_for_the_next_one(
+    actions: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _performed(actions, "a")
+    child = _child(actions.kernel)
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr("actum.adapters.looking.child.receive", stop)
+        with pytest.raises(KeyboardInterrupt):
+            _performed(actions, "b")
+    assert child.poll() is not None
+    assert _performed(actions, "c").receipt().graded.confidence.value == "verified"
+
+
+@pytest.mark.parametrize("changed", [{"number": -1}, {"look": {"sig": ""}}], ids=["other ask", "unsigned"])
+def test_rule_4_rule_5_an_answer_to_another_ask_or_without_a_signature_is_none(
+    actions: Any, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
+) -> None:
+    _performed(actions, "a")
+    number, sig = changed.get("number"), changed.get("look", {}).get("sig")
+
+    def other(stream: Any, kind: Any) -> Any:
+        found: Any = receive(stream, kind)
+        if number is not None:
+            return msgspec.structs.replace(found, number=number)
+        return msgspec.structs.replace(found, look=msgspec.structs.replace(found.look, sig=sig))
+
+    monkeypatch.setattr("actum.adapters.looking.child.receive", other)
+    looker: Any = actions.kernel.line.looker
+    asked = request(capability="odd.act", arguments={"entry": "a"}, phase=Phase.AFTER)
+    with pytest.raises(EnvironmentFault) as caught:
+        looker._apart.look_many([asked])
+    assert caught.value.code == "verifier_gone"
 
 
 def test_rule_3_a_module_that_cannot_be_loaded_there_is_not_replaced_by_one_of_ours(

@@ -4,7 +4,11 @@
 Rules
 1. The process is started with a frame that carries its key; it inherits no other secret of ours.
 2. A process that ended is started again once for a request; if it ends again, nothing was seen.
+   A process that was stopped or hangs is killed when the time for a look is over, and not asked again.
 3. A verifier that the process cannot load is not replaced by one of ours: its looks say that nobody looked.
+4. An answer counts only for the ask it carries the number of. Whatever breaks off an exchange ends the process, so
+   that no later ask reads what is left in the pipe.
+5. A look that is worth evidence is signed; an unsigned one after the dispatch is no answer.
 """
 
 from __future__ import annotations
@@ -15,10 +19,21 @@ import threading
 from collections.abc import Callable
 from typing import Any, cast
 
+import msgspec
+
 from actum.adapters.looking.frames import Answer, Ask, Setup, receive, send
+from actum.adapters.looking.timed_pipe import TimedPipe
 from actum.model.errors import EnvironmentFault
 from actum.model.look import SeenLook
-from actum.ports.verifier import LookRequest
+from actum.ports.verifier import LookRequest, Phase
+
+PATIENCE_S = 60.0
+"""How long a process may take for one look, its start included."""
+END_S = 2.0
+
+
+def _patience(_request: LookRequest) -> float:
+    return PATIENCE_S
 
 
 class ChildLooker:
@@ -30,10 +45,13 @@ class ChildLooker:
         *,
         modules: Callable[[], dict[str, dict[str, object]]],
         module: str,
+        patience_s: Callable[[LookRequest], float] = _patience,
     ) -> None:
         self._setup = setup
         self._modules = modules
         self._module = module
+        self._patience_s = patience_s
+        self._asked = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._known: set[str] = set()
         self._lock = threading.Lock()
@@ -52,15 +70,13 @@ class ChildLooker:
             for attempt in (1, 2):
                 try:
                     return self._exchange(requests)
-                except (OSError, EnvironmentFault) as error:
-                    self._end()
-                    if attempt == 2:
-                        raise EnvironmentFault(
-                            "verifier_gone",
-                            failed="the verifier process ended while it was asked to look",
-                            state="What it was asked about stays unseen; nothing is reported as observed",
-                            next_step="Run again; if it repeats, run `actum doctor` and look at its error output",
-                        ) from error
+                except (OSError, EnvironmentFault, msgspec.MsgspecError) as error:
+                    self._end(kill=True)
+                    if attempt == 2 or isinstance(error, TimeoutError):
+                        raise _gone() from error
+                except BaseException:
+                    self._end(kill=True)  # Rule 4
+                    raise
         raise AssertionError("unreachable")
 
     def _exchange(self, requests: list[LookRequest]) -> list[SeenLook]:
@@ -69,13 +85,27 @@ class ChildLooker:
             self._end()  # The pipes of one that ended are ours to close.
             process = self._start(self._setup())
         fresh = {ref: config for ref, config in self._modules().items() if ref not in self._known}
-        send(cast("Any", process.stdin), Ask(requests=requests, modules=fresh))
-        answer = receive(cast("Any", process.stdout), Answer)
-        if answer is None or len(answer.looks) != len(requests):
-            raise OSError("the verifier process closed its pipe")
+        self._asked += 1
+        ask = Ask(number=self._asked, requests=requests, modules=fresh)
+        send(TimedPipe(cast("Any", process.stdin), seconds=self._patience_s(requests[0])), ask)
+        looks = [self._answer(process, request) for request in requests]
         self._known |= set(fresh)
+        return looks
+
+    def _answer(self, process: subprocess.Popen[bytes], request: LookRequest) -> SeenLook:
+        # Rule 2
+        pipe = TimedPipe(cast("Any", process.stdout), seconds=self._patience_s(request))
+        answer = receive(pipe, Answer)
+        if answer is None:
+            raise OSError("the verifier process closed its pipe")
+        # Rule 4
+        if answer.number != self._asked:
+            raise OSError("the verifier process answered another ask")
+        # Rule 5
+        if request.phase is not Phase.BEFORE and not answer.look.sig:
+            raise OSError("the verifier process did not sign what it saw")
         self.faults.update(answer.faults)
-        return answer.looks
+        return answer.look
 
     def _start(self, setup: Setup) -> subprocess.Popen[bytes]:
         # Rule 1
@@ -83,16 +113,19 @@ class ChildLooker:
             [sys.executable, "-m", self._module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            bufsize=0,
             start_new_session=True,
         )
-        send(cast("Any", self._process.stdin), setup)
+        send(TimedPipe(cast("Any", self._process.stdin), seconds=PATIENCE_S), setup)
         self._known = set(setup.modules)
         return self._process
 
-    def _end(self) -> None:
+    def _end(self, *, kill: bool = False) -> None:
         process, self._process = self._process, None
         if process is None:
             return
+        if kill:
+            process.kill()
         for stream in (process.stdin, process.stdout):
             if stream is not None:
                 try:
@@ -100,7 +133,7 @@ class ChildLooker:
                 except OSError:
                     pass
         try:
-            process.wait(timeout=2)
+            process.wait(timeout=END_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -109,3 +142,12 @@ class ChildLooker:
         """End the verifier process."""
         with self._lock:
             self._end()
+
+
+def _gone() -> EnvironmentFault:
+    return EnvironmentFault(
+        "verifier_gone",
+        failed="the verifier process ended or did not answer when it was asked to look",
+        state="What it was asked about stays unseen; nothing is reported as observed",
+        next_step="Run again; if it repeats, run `actum doctor` and look at its error output",
+    )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import struct
-from typing import BinaryIO, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -15,6 +15,26 @@ from actum.ports.verifier import LookRequest
 T = TypeVar("T")
 FRAME_MAX = 64 * 1024 * 1024
 _encode = msgspec.msgpack.Encoder().encode
+
+
+class Source(Protocol):
+    """Where frames come from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return that many bytes, fewer only at the end."""
+        ...
+
+
+class Sink(Protocol):
+    """Where frames go to."""
+
+    def write(self, data: bytes, /) -> int:
+        """Write all bytes."""
+        ...
+
+    def flush(self) -> None:
+        """Let them go."""
+        ...
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,27 +52,29 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests, and modules that were registered since the start."""
+    """Requests, and modules that were registered since the start. ``number`` counts the asks of a process."""
 
+    number: int
     requests: list[LookRequest]
     modules: dict[str, dict[str, object]]
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The looks in the order asked, and modules that could not be loaded."""
+    """One look of the ask with that number, in the order asked, and modules that could not be loaded."""
 
-    looks: list[SeenLook]
+    number: int
+    look: SeenLook
     faults: dict[str, str]
 
 
-def send(stream: BinaryIO, value: object) -> None:
+def send(stream: Sink, value: object) -> None:
     """Write one frame and flush it."""
     body = _encode(value)
     stream.write(struct.pack(">I", len(body)) + body)
     stream.flush()
 
 
-def receive(stream: BinaryIO, kind: type[T]) -> T | None:
+def receive(stream: Source, kind: type[T]) -> T | None:
     """Return the next frame, or None at the end of the stream."""
     head = stream.read(4)
     if not head:
