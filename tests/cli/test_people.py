@@ -252,3 +252,25 @@ def test_what_init_tells_to_do_next_can_be_done(bare: Desk) -> None:
         assert msgspec.json.decode(item)
         bare.good("submit", item, "--store", store)
         assert len(bare.good("inbox", "--ids", "--store", store).out.split()) == 1
+
+
+def test_a_lost_trust_file_is_made_anew_with_the_people_in_it_and_nothing_else_is(
+    desk: Desk, secret: str
+) -> None:
+    desk.good("init", "--person", "bob", "--new-passphrase-file", secret)
+    trust = desk.place / "trust.json"
+    before = json.loads(trust.read_text())
+    trust.unlink()
+    assert desk("activity").code == 5
+    said = desk.good("init").out
+    assert "made anew" in said
+    assert "bob" in said
+    assert json.loads(trust.read_text()) == before
+    trust.unlink()
+    (desk.place / "store.db").unlink()
+    answer = desk("init")
+    assert answer.code == 5
+    assert "store.db" in answer.three()[0]
+    assert not trust.exists()
+    assert desk("submit", "-", stdin=b"{}\n").code == 5
+    assert not (desk.place / "store.db").exists()

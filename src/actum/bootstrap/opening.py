@@ -52,6 +52,7 @@ class Opened:
     def __init__(self, place: Place, *, principal: str | None = None, tenant: str = "local") -> None:
         self.place = place
         self.config = place.config()
+        place.require_whole()
         self.clock = SystemClock()
         self.ids = SystemIds()
         url = str(self.config.get("store", {}).get("url", place.database))
@@ -61,6 +62,7 @@ class Opened:
         self.principal = principal or host.user_name()
         self.moved = False
         self.incarnation = self._incarnation()
+        place.finish()
         self.registry = Registry()
         self.modules: dict[str, dict[str, object]] = {SUBJECT: {"needs_store": True}}
         self._register_own()

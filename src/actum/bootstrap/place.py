@@ -5,14 +5,18 @@ Rules
 1. The folder is made with mode 0700 and its keys with 0600.
 2. ``actum.toml`` is read whole; every problem in it is reported at once.
 3. A place is found from ``--store``, else $ACTUM_STORE, else the nearest ``.actum`` upwards.
+4. A folder that holds a database, a key or a trust file is a store. Where one of them is missing it is incomplete:
+   nothing new is made in its stead, except while the store is being made for the first time.
+5. A lost trust file is made anew from the public halves beside the keys, people included, by `actum init` only.
 """
 
 from __future__ import annotations
 
+import base64
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, cast
 
 import msgspec
 
@@ -23,7 +27,14 @@ from actum.model.trust import KeyRole, TrustedKey, TrustFile
 
 FOLDER = ".actum"
 KERNEL, VERIFIER = "kernel", "verifier"
+PERSON = "person-"
 SECTIONS = ("store", "files", "mail", "models", "processes")
+# The members of the sections that are read here; mail and models read their own.
+MEMBERS: dict[str, dict[str, Any]] = {
+    "store": {"url": Annotated[str, msgspec.Meta(min_length=1)]},
+    "files": {"roots": list[Annotated[str, msgspec.Meta(min_length=1)]]},
+    "processes": {},
+}
 
 
 class Place:
@@ -40,10 +51,47 @@ class Place:
         self.drafts = folder / "drafts"
         self.processes = folder / "processes"
         self.keys = FileKeyStore(folder / "keys")
+        self._begun = folder / "begun"
 
     def exists(self) -> bool:
-        """Tell whether a store was made here."""
-        return self.trust_file.exists()
+        """Tell whether a store was made here, whole or not (rule 4)."""
+        return not self.is_new() and self.holds_something()
+
+    def is_new(self) -> bool:
+        """Tell whether making this store was begun and its database was never written."""
+        return self._begun.exists() and not _has_bytes(self.database)
+
+    def holds_something(self) -> bool:
+        """Tell whether any part of a store lies here."""
+        parts = (self.trust_file, self.database, self._begun)
+        return any(part.exists() for part in parts) or any(self.folder.glob("keys/*.json"))
+
+    def missing(self) -> list[str]:
+        """Return the parts of this store that are not there; a database at a configured address is not one."""
+        parts = [self.trust_file, *(self.folder / "keys" / f"{name}.key.json" for name in (KERNEL, VERIFIER))]
+        lost = [str(part.relative_to(self.folder)) for part in parts if not part.exists()]
+        configured = "url" in self.config().get("store", {})
+        if not configured and not _has_bytes(self.database) and not self.is_new():
+            lost.append(self.database.name)
+        return lost
+
+    def require_whole(self) -> None:
+        """Raise EnvironmentFault ``place_incomplete`` where a part of the store is missing (rule 4)."""
+        lost = self.missing()
+        if lost:
+            raise EnvironmentFault(
+                "place_incomplete",
+                failed=f"the store at {self.folder} is not whole: {', '.join(lost)} is missing or empty",
+                state="Nothing was opened, and nothing was made in its stead",
+                next_step=f"Run `actum init --store {self.folder}`: it makes the trust file anew from the keys"
+                if lost == [self.trust_file.name]
+                else "Restore it from a backup; only with another --store is a new store made",
+                missing=", ".join(lost),
+            )
+
+    def finish(self) -> None:
+        """Note that the store was made whole."""
+        self._begun.unlink(missing_ok=True)
 
     def create(self) -> None:
         """Make the folder with its keys and trust file; what is there already is left as it is."""
@@ -52,6 +100,7 @@ class Place:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for folder in (self.keep, self.content, self.drafts, self.processes):
                 folder.mkdir(mode=0o700, exist_ok=True)
+            self._begun.touch(mode=0o600)
         except OSError as error:
             raise EnvironmentFault(
                 "place_unwritable",
@@ -64,12 +113,27 @@ class Place:
             if name not in names:
                 self.keys.create(name)
         if not self.trust_file.exists():
-            self.write_trust(
-                [
-                    self._entry(KERNEL, (KeyRole.KERNEL, KeyRole.LOG), principal=KERNEL),
-                    self._entry(VERIFIER, (KeyRole.VERIFIER,), principal=VERIFIER),
-                ]
-            )
+            self.rebuild_trust()
+
+    def rebuild_trust(self) -> list[str]:
+        """Write a trust file from the public halves beside the keys; return the people in it (rule 5)."""
+        people = sorted(
+            path.name.removesuffix(".pub.json").removeprefix(PERSON)
+            for path in self.folder.glob(f"keys/{PERSON}*.pub.json")
+        )
+        self.write_trust(
+            [
+                self._entry(KERNEL, (KeyRole.KERNEL, KeyRole.LOG), principal=KERNEL),
+                self._entry(VERIFIER, (KeyRole.VERIFIER,), principal=VERIFIER),
+                *(self._entry(PERSON + person, (KeyRole.APPROVER,), principal=person) for person in people),
+            ]
+        )
+        return people
+
+    def public_keys(self) -> list[bytes]:
+        """Return the raw public halves that lie beside the keys, also of keys that are pinned no more."""
+        names = [path.name.removesuffix(".pub.json") for path in sorted(self.folder.glob("keys/*.pub.json"))]
+        return [base64.b64decode(self.keys.public(name).public) for name in names]
 
     def enrol(self, person: str, *, passphrase: bytes) -> str:
         """Make a person's own key, pin it as approver, and return its keyid."""
@@ -123,12 +187,14 @@ class Place:
         problems += [
             f"{name} is not a section" for name, value in found.items() if not isinstance(value, dict)
         ]
+        for name, members in MEMBERS.items():
+            problems += _section_problems(name, found.get(name, {}), members)
         if problems:
             raise UsageError(
                 "bad_config",
                 failed=f"{self.config_file}: " + "; ".join(problems),
                 state="Nothing was opened",
-                next_step=f"Use the sections {', '.join(SECTIONS)}",
+                next_step=f"Correct them all; the sections are {', '.join(SECTIONS)}",
             )
         return found
 
@@ -155,7 +221,7 @@ class Place:
                 "place_unreadable",
                 failed=f"{path} cannot be read: {error.strerror}",
                 state="Nothing was opened",
-                next_step="Run `actum init` for a new store, or restore the file from a backup",
+                next_step="Mend its owner and mode, or restore the file from a backup",
             ) from error
 
 
@@ -181,6 +247,27 @@ class CurrentTrust:
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
+def _has_bytes(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _section_problems(name: str, section: object, members: dict[str, Any]) -> list[str]:
+    """Return what is wrong with the members of a section, each named by its place."""
+    problems: list[str] = []
+    for member, value in cast("dict[str, object]", section).items() if isinstance(section, dict) else ():
+        if member not in members:
+            problems.append(f"[{name}] has no member {member}")
+            continue
+        try:
+            msgspec.convert(value, members[member])
+        except msgspec.ValidationError as error:
+            problems.append(f"[{name}] {member}: {error}")
+    return problems
+
+
 def find_place(given: str | None, *, start: Path | None = None) -> Place:
     """Return the place a command means (rule 3); UsageError where there is none."""
     named = given or os.environ.get("ACTUM_STORE")
@@ -188,8 +275,9 @@ def find_place(given: str | None, *, start: Path | None = None) -> Place:
         return Place(Path(named))
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
-        if (folder / FOLDER / "trust.json").exists():
-            return Place(folder / FOLDER)
+        place = Place(folder / FOLDER)
+        if place.holds_something():
+            return place
     raise UsageError(
         "no_store",
         failed=f"there is no store in {here} or any folder above it",

@@ -167,7 +167,7 @@ def _check_removable(kernel: Kernel, bundle: Path, *, now_ms: int) -> int:
 
 def _not_removed(error: ActumError, place: Place) -> ActumError:
     # Rule 4
-    if place.exists() and place.database.exists():
+    if place.exists() and not place.missing():
         state = f"Nothing unverified was removed; the store is at {place.folder}, with its database and keys"
     else:
         state = f"The folder {place.folder} does not hold a whole store any more"

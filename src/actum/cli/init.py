@@ -2,7 +2,8 @@
 """`actum init` makes a store with its keys, and enrols a person with a key that only they can open.
 
 Rules
-1. A store that exists is left as it is; with --person one more person is enrolled in it, by its operator.
+1. A store that exists is left as it is; with --person one more person is enrolled in it, by its operator. Where
+   only its trust file was lost, that is made anew from its keys.
 2. A person's key is encrypted with their passphrase; without one no key is made, and what that means is said.
 """
 
@@ -56,6 +57,9 @@ def init(
     place = Place(Path(store or os.environ.get("ACTUM_STORE") or FOLDER))
     if place.exists():
         # Rule 1
+        if place.missing() == [place.trust_file.name]:
+            return _mend(place, as_json=as_json)
+        place.require_whole()
         raise UsageError(
             "store_exists",
             failed=f"there is a store at {place.folder} already",
@@ -82,6 +86,26 @@ def init(
         emit({"store": str(place.folder), "person": name, "keyid": keyid, "example": example})
     else:
         _tell(place, name, keyid=keyid, example=example)
+    return 0
+
+
+def _mend(place: Place, *, as_json: bool) -> int:
+    people = place.rebuild_trust()
+    if as_json:
+        emit(
+            {
+                "store": str(place.folder),
+                "trust_file": str(place.trust_file),
+                "people": people,
+                "rebuilt": True,
+            }
+        )
+        return 0
+    who = f"{', '.join(people)} included" if people else "nobody has a key of their own here"
+    click.echo(f"The store at {place.folder} had lost its trust file; it was made anew from the keys, {who}.")
+    click.echo(
+        "A key that was revoked or had expired counts again: look at the file before you run anything."
+    )
     return 0
 
 

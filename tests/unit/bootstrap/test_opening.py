@@ -166,3 +166,66 @@ def test_closing_twice_is_harmless(tmp_path: Path) -> None:
     kernel.close()
     with open_kernel(tmp_path) as again:
         assert _code(again) is None
+
+
+@pytest.mark.parametrize("lost", ["trust.json", "store.db", "keys/kernel.key.json", "keys/verifier.key.json"])
+def test_rule_4_a_store_that_lost_a_part_is_incomplete_and_nothing_is_made_in_its_stead(
+    lost: str, tmp_path: Path
+) -> None:
+    Kernel.open(tmp_path / ".actum").close()
+    (tmp_path / ".actum" / lost).unlink()
+    for create in (True, False):
+        with pytest.raises(EnvironmentFault) as caught:
+            Kernel.open(tmp_path / ".actum", create=create)
+        assert caught.value.code == "place_incomplete"
+        assert lost in caught.value.failed
+    assert not (tmp_path / ".actum" / lost).exists()
+
+
+def test_rule_4_an_emptied_database_is_not_filled_anew(tmp_path: Path) -> None:
+    Kernel.open(tmp_path / ".actum").close()
+    (tmp_path / ".actum" / "store.db").write_bytes(b"")
+    with pytest.raises(EnvironmentFault) as caught:
+        Kernel.open(tmp_path / ".actum")
+    assert caught.value.code == "place_incomplete"
+    assert (tmp_path / ".actum" / "store.db").read_bytes() == b""
+
+
+def test_rule_4_making_a_store_that_broke_off_is_taken_up_again(tmp_path: Path) -> None:
+    place = Place(tmp_path / ".actum")
+    place.create()
+    place.trust_file.unlink()  # As if the process had ended between its keys and its trust file.
+    Kernel.open(tmp_path / ".actum").close()
+    assert place.missing() == []
+    assert not place.is_new()
+
+
+def test_rule_4_the_search_for_a_store_stops_at_one_that_is_not_whole(tmp_path: Path) -> None:
+    Kernel.open(tmp_path / ".actum").close()
+    below = tmp_path / "below"
+    Kernel.open(below / ".actum").close()
+    (below / ".actum" / "trust.json").unlink()
+    assert find_place(None, start=below).folder == below / ".actum"
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("[files]\nroots = 5\n", "[files] roots: "),
+        ('[files]\nroots = "docs"\n', "[files] roots: "),
+        ("[files]\nroots = [1]\n", "[files] roots: "),
+        ("[files]\nroot = []\n", "[files] has no member root"),
+        ("[store]\nurl = 5\n", "[store] url: "),
+        ("[processes]\nfolder = 'x'\n", "[processes] has no member folder"),
+    ],
+)
+def test_rule_2_a_member_of_the_wrong_form_is_named_beside_every_other_problem(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    Kernel.open(tmp_path / ".actum").close()
+    (tmp_path / ".actum" / "actum.toml").write_text(text + "[odd]\n")
+    with pytest.raises(UsageError) as caught:
+        Kernel.open(tmp_path / ".actum")
+    assert caught.value.code == "bad_config"
+    assert said in caught.value.failed
+    assert "unknown section [odd]" in caught.value.failed
