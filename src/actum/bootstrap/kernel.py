@@ -271,6 +271,7 @@ class Kernel(Answering):
             self.line, person=self._who(by, None), place=host.place_of(self.place.database)
         )
         self.line.incarnation = incarnation
+        self._runner.adopted()
         self._opened.moved = False
         if self._opened.cut_short is not None:
             exporting.set_aside(self.place.checkpoint)

@@ -17,6 +17,7 @@ from actum.bootstrap.opening import Opened
 from actum.kernel.recovery import Reconciliation
 from actum.model.errors import CorruptRecordError, EnvironmentFault, InvariantViolation
 from actum.service import runner
+from actum.service.holder import require_incarnation
 from actum.service.recover import left_behind, reconcile
 
 HEARTBEAT_S = 5.0
@@ -46,8 +47,8 @@ class HeldLease:
         if self._opened.cut_short is not None:
             raise CorruptRecordError(
                 "log_cut_short",
-                failed=f"records are missing from the end of this store: {self._opened.cut_short}",
-                state="Nothing was dispatched; what the missing records allowed or told may have happened",
+                failed=f"the log does not hold against its checkpoint: {self._opened.cut_short}",
+                state="Nothing was dispatched; what missing records allowed or told may have happened",
                 next_step="Restore the newest copy of the store, or run `actum adopt` to go on from what is here",
             )
         if self._epoch is None or self._lost:
@@ -56,11 +57,20 @@ class HeldLease:
             self._lost = False
             self._reconciled = reconcile(self._opened.line)
             self._start_beat()
-        elif left_behind(self._opened.line):
-            self._reconciled = reconcile(self._opened.line)
+        else:
+            self._opened.line.store.glance(lambda tx: require_incarnation(self._opened.line, tx))
+            if left_behind(self._opened.line):
+                self._reconciled = reconcile(self._opened.line)
         if self._reconciled is None:
             raise InvariantViolation("a held lease was reconciled")
         return self._reconciled
+
+    def adopted(self) -> None:
+        """Go on with the epoch that adopting gave the lease, where this kernel has it."""
+        line = self._opened.line
+        found = line.store.read(lambda tx: tx.runner())
+        if self._epoch is not None and found is not None and found.holder == line.holder:
+            self._epoch = found.epoch
 
     def _start_beat(self) -> None:
         if self._beat is None:

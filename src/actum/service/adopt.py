@@ -4,7 +4,8 @@
 Rules
 1. Every open row becomes check_required: it may have happened in the store this one was copied from.
 2. Every unused grant is void: what was allowed there was not allowed here.
-3. Open confirms stay open; they lead to new grants of the new incarnation.
+3. The runner's lease gets a new epoch: no living process of the old incarnation renews it.
+4. Open confirms stay open; they lead to new grants of the new incarnation.
 """
 
 from __future__ import annotations
@@ -45,6 +46,10 @@ def adopt(line: Line, *, person: Person, place: str) -> tuple[dict[str, int], st
         incarnation = line.ids.ulid(now)
         tx.set_meta("incarnation", incarnation)
         tx.set_meta("place", place)
+        runner = tx.runner()
+        if runner is not None:
+            # Rule 3
+            tx.take_runner(msgspec.structs.replace(runner, epoch=runner.epoch + 1), over_epoch=runner.epoch)
         counts = {"rows_check_required": len(effects), "grants_void": void}
         line.event(tx, "adopted", body={"by": person.name, "incarnation": incarnation, **counts})
         for turn_id in sorted({row.turn_id for row in rows}):

@@ -35,6 +35,7 @@ from actum.ports.store import Tx
 from actum.ports.verifier import Phase
 from actum.service import content
 from actum.service.grants import grant_holds
+from actum.service.holder import still_ours
 from actum.service.job import Job, expected_of, load_job, look_request, sealing_of
 from actum.service.line import LEASE_MS, Line
 from actum.service.not_attempted import seal_not_attempted
@@ -58,13 +59,15 @@ def claim_due(line: Line, *, limit: int = BATCH_MAX, lease_ms: int = LEASE_MS) -
     if due is None or due > now:
         return []
     known = [info.id for info in line.registry.infos()] + MODEL_CALLS
-    return commit(
-        line,
-        "claim",
-        lambda tx: tx.claim(
+
+    def work(tx: Tx) -> list[OutboxRow]:
+        if not still_ours(line, tx):
+            return []
+        return tx.claim(
             holder=line.holder, now_ms=now, lease_until_ms=now + lease_ms, limit=limit, capabilities=known
-        ),
-    )
+        )
+
+    return commit(line, "claim", work)
 
 
 def deliver(line: Line, rows: Sequence[OutboxRow]) -> None:
@@ -166,7 +169,8 @@ def _mark(line: Line, jobs: Sequence[Job]) -> None:
         job.execution = _execution(line, job)
 
     def work(tx: Tx) -> list[bool]:
-        return [_mark_one(line, tx, job) for job in ready]
+        ours = still_ours(line, tx)
+        return [ours and _mark_one(line, tx, job) for job in ready]
 
     marked = commit(line, "dispatch", work)
     for job, was_marked in zip(ready, marked, strict=True):

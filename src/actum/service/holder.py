@@ -5,6 +5,8 @@ Rules
 1. The name is host, boot (with pid namespace and start), pid and chance, so that no two processes and no two
    lives of one share a name.
 2. Whoever is not known to have ended may still act, however old the lease is.
+3. Who holds the lease, and of which incarnation the store is, is asked in the transaction that relies on it: a process
+   that was replaced, or whose store another one adopted, claims, marks and allows nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import msgspec
 
 from actum.model.delivery import OutboxRow
+from actum.model.errors import EnvironmentFault
 from actum.ports.store import RunnerRow, Tx
 from actum.service.line import Line
 
@@ -30,6 +33,27 @@ class RunnerName(msgspec.Struct, frozen=True, kw_only=True):
     def holder(self) -> str:
         """Return the one name of this life of this process."""
         return f"{self.host}:{self.boot_id}:{self.pid}:{self.chance}"
+
+
+def still_ours(line: Line, tx: Tx) -> bool:
+    """Tell whether this process's runner has the lease, of the incarnation it opened (rule 3)."""
+    runner = tx.runner()
+    return runner is not None and runner.holder == line.holder and not _adopted_elsewhere(line, tx)
+
+
+def require_incarnation(line: Line, tx: Tx) -> None:
+    """Raise EnvironmentFault where another process adopted the store since this one opened it (rule 3)."""
+    if _adopted_elsewhere(line, tx):
+        raise EnvironmentFault(
+            "store_adopted",
+            failed="another process adopted this store since this one opened it",
+            state="Nothing was allowed or dispatched by this process",
+            next_step="Open the store again, in a new process or with a new Kernel, and repeat",
+        )
+
+
+def _adopted_elsewhere(line: Line, tx: Tx) -> bool:
+    return tx.meta("incarnation") != line.incarnation
 
 
 def _named(holder: str) -> RunnerRow | None:

@@ -22,7 +22,7 @@ from actum.model.errors import EnvironmentFault
 from actum.model.grading import EffectFinality
 from actum.ports.store import RunnerRow, Tx
 from actum.service.deliver import claim_due, deliver
-from actum.service.holder import RunnerName
+from actum.service.holder import RunnerName, require_incarnation
 from actum.service.line import LEASE_MS, Line
 from actum.service.model_calls import call
 from actum.service.not_attempted import seal_unsealed
@@ -49,6 +49,7 @@ def take_lease(line: Line, name: RunnerName) -> int:
     """Take the runner's lease and return its epoch; EnvironmentFault where another runner has it (rule 1)."""
 
     def work(tx: Tx) -> tuple[int, RunnerRow | None]:
+        require_incarnation(line, tx)
         found = tx.runner()
         now = line.now()
         if found is not None and _is_held(line, found, name=name, now_ms=now):

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from actum import Kernel
 from actum.model.delivery import OutboxState
 from actum.model.errors import EnvironmentFault, RefusedError
+from actum.service.runner import renew
 from actum.testing.kernels import PERSON, append_action, confirm_all, open_kernel, open_reasons, perform
 from tests.unit.service.desk import Desk
 
@@ -59,7 +62,67 @@ def test_rule_2_a_used_grant_is_left_as_it_was_used(desk: Desk) -> None:
     assert (grant.used_by, grant.voided_at_ms) == (rows[0], None)
 
 
-def test_rule_3_an_open_confirm_stays_open_and_leads_to_a_grant_of_the_new_incarnation(desk: Desk) -> None:
+@pytest.fixture
+def other(desk: Desk) -> Iterator[Kernel]:
+    """The same place, open in another process as far as anything can tell."""
+    kernel = open_kernel(desk.folder, clock=desk.clock)
+    append_action(kernel, desk.ledger)
+    yield kernel
+    kernel.close()
+
+
+def test_a_living_process_of_the_old_incarnation_allows_and_dispatches_nothing(
+    desk: Desk, other: Kernel
+) -> None:
+    perform(desk.kernel, desk.append("a"))
+    turn = desk.append("b")
+    other.adopt(by=PERSON)
+    for act in (lambda: confirm_all(desk.kernel, turn), desk.kernel.run):
+        with pytest.raises(EnvironmentFault) as caught:
+            act()
+        assert caught.value.code == "store_adopted"
+    assert (desk.ledger.entries(), len(turn.question_ids()), desk.count('"grant"')) == (["a"], 1, 1)
+
+
+@pytest.mark.parametrize("point", ["before_claim", "before_dispatch"])
+def test_a_process_in_the_midst_of_a_run_does_nothing_more_once_its_store_was_adopted(
+    desk: Desk, other: Kernel, point: str
+) -> None:
+    desk.kernel.run()
+    turn = desk.append("a")
+
+    def adopt(reached: str) -> None:
+        if reached == point:
+            desk.kernel.line.at_point = None
+            other.adopt(by=PERSON)
+            other.confirm(desk.append("b").question_ids(), by=PERSON)
+
+    other.confirm(turn.question_ids(), by=PERSON)
+    desk.kernel.line.at_point = adopt
+    desk.kernel.run()
+    assert desk.ledger.entries() == []
+    states = desk.read(lambda tx: [row.state for row in tx.outbox_in(*OutboxState)])
+    assert sorted(state.value for state in states) == ["check_required", "ready"]
+
+
+def test_rule_3_adopting_ends_the_lease_of_every_other_process(desk: Desk, other: Kernel) -> None:
+    desk.kernel.run()
+    other.adopt(by=PERSON)
+    assert renew(desk.kernel.line, epoch=1) is False
+
+
+def test_rule_3_who_adopts_goes_on_with_the_lease_it_has(desk: Desk) -> None:
+    perform(desk.kernel, desk.append("a"))
+    desk.kernel.adopt(by=PERSON)
+    assert renew(desk.kernel.line, epoch=2) is True
+    perform(desk.kernel, desk.append("b"))
+    assert desk.ledger.entries() == ["a", "b"]
+    desk.kernel.close()
+    with open_kernel(desk.folder, clock=desk.clock) as later:
+        assert later.line.store.read(lambda tx: tx.runner()).lease_until_ms == 0
+
+
+def test_rule_4_an_open_confirm_stays_open_and_leads_to_a_grant_of_the_new_incarnation(desk: Desk) -> None:
     turn = desk.append("a")
     desk.kernel.adopt(by=PERSON)
     rows = perform(desk.kernel, turn)

@@ -241,7 +241,7 @@ def test_a_grant_of_another_incarnation_allows_nothing(shop: Shop) -> None:
 
 def test_a_row_of_another_incarnation_is_not_dispatched(shop: Shop) -> None:
     turn = waiting(shop)
-    shop.kernel.line.incarnation = "another"
+    edit(shop, "UPDATE outbox SET incarnation = 'another'")
     must_be_refused(shop, turn, "other_incarnation")
 
 

@@ -12,7 +12,7 @@ from actum.bootstrap import Kernel
 from actum.model.delivery import OutboxRow, OutboxState
 from actum.model.errors import EnvironmentFault
 from actum.service import deliver as delivery
-from actum.service.runner import RUNNER_LEASE_MS, renew
+from actum.service.runner import RUNNER_LEASE_MS, renew, take_lease
 from actum.testing.kernels import append_action, open_kernel
 from tests.crash.agreement import disagreements
 from tests.unit.service.shop import Shop
@@ -92,6 +92,55 @@ def test_a_process_that_wakes_after_its_lease_does_not_act(point: str, shop: Sho
     assert len(shop.receipts(turn)) == 1
     assert shop.grade(turn) == ("finalized", "verified")
     assert disagreements(other) == []
+
+
+def test_rule_3_a_process_that_lost_its_lease_in_the_midst_of_a_run_claims_nothing_more(
+    shop: Shop, other: Kernel
+) -> None:
+    shop.kernel.run()
+    later = [shop.append(entry) for entry in "bc"]
+    shop.confirmed("a")
+
+    def listen(reached: str) -> None:
+        if reached == "before_execute":
+            shop.kernel.line.at_point = None
+            for turn in later:
+                other.confirm(turn.question_ids(), by="ann")
+            shop.clock.step(RUNNER_LEASE_MS + 1)
+            take_lease(other.line, other._opened.name)
+
+    shop.kernel.line.at_point = listen
+    shop.kernel.run()
+    assert shop.ledger.entries() == []
+    assert [shop.row(turn).state for turn in later] == [OutboxState.READY] * 2
+    other.run()
+    assert shop.ledger.entries() == ["b", "c"]
+
+
+def test_rule_3_a_row_is_not_marked_for_a_runner_that_was_replaced(shop: Shop, other: Kernel) -> None:
+    turn = shop.confirmed("a")
+
+    def listen(reached: str) -> None:
+        if reached == "before_dispatch":
+            shop.kernel.line.at_point = None
+            other.line.is_gone = lambda _runner: True
+            take_lease(other.line, other._opened.name)
+
+    shop.kernel.line.at_point = listen
+    shop.kernel.run()
+    assert (shop.ledger.entries(), shop.row(turn).state) == ([], OutboxState.CLAIMED)
+
+
+def test_rule_3_a_confirm_claims_only_for_a_runner_that_has_the_lease(shop: Shop, other: Kernel) -> None:
+    shop.kernel.run()
+    assert shop.row(shop.confirmed("a")).state is OutboxState.CLAIMED
+    shop.clock.step(RUNNER_LEASE_MS + 1)
+    other.run()
+    row = shop.row(shop.confirmed("b"))
+    assert (row.state, row.attempts) == (OutboxState.READY, 0)
+    assert [
+        claimed.outbox_id for claimed in shop.kernel.line.claimed if claimed.outbox_id == row.outbox_id
+    ] == []
 
 
 def test_a_process_that_wakes_after_its_mark_neither_acts_nor_writes(shop: Shop, other: Kernel) -> None:
