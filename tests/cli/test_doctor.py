@@ -99,7 +99,7 @@ BROKEN: dict[str, tuple[Callable[[Desk], None], int, str]] = {
     "process_file_refused": (break_process, 1, "problem"),
     "bad_config": (break_config, 2, "problem"),
     "check_required": (leave_unknown, 1, "problem"),
-    "key_unknown": (drop_key, 2, "problem"),
+    "place_incomplete": (drop_key, 5, "problem"),
     "store_schema_edited": (drop_trigger, 5, "problem"),
     "log_differs": (cut_log, 4, "corrupt"),
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 import time
@@ -274,3 +275,76 @@ def test_a_lost_trust_file_is_made_anew_with_the_people_in_it_and_nothing_else_i
     assert not trust.exists()
     assert desk("submit", "-", stdin=b"{}\n").code == 5
     assert not (desk.place / "store.db").exists()
+
+
+def forget(desk: Desk, person: str) -> None:
+    """Take a person's key out of the trust file."""
+    path = desk.place / "trust.json"
+    trust = json.loads(path.read_text())
+    kept = [key for key in trust["keys"] if key["principal"] != person]
+    assert len(kept) == len(trust["keys"]) - 1
+    path.write_text(json.dumps({"keys": kept}))
+
+
+def test_a_key_that_left_the_trust_file_answers_nothing_and_its_records_still_leave_whole(
+    desk: Desk, secret: str
+) -> None:
+    desk.good("init", "--person", "bob", "--new-passphrase-file", secret)
+    bob = ("--as", "bob", "--passphrase-file", secret)
+    desk.good("confirm", desk.propose(), "--yes", "--wait", *bob)
+    assert desk.good("doctor")
+    forget(desk, "bob")
+    question = desk.propose("b.txt")
+    for verb in (("confirm", question, "--yes"), ("refuse", question)):
+        answer = desk(*verb, *bob, "--json")
+        assert (answer.code, json.loads(answer.out.splitlines()[-1])["error"]["code"]) == (
+            1,
+            "key_not_pinned",
+        )
+    assert desk.ids() == [question]
+    assert "signer_not_pinned" in desk("doctor").out
+    desk.good("export", "-o", "b.jsonl")
+    verdict = desk("verify", "b.jsonl", "--trust", ".actum/trust.json", "--min-size", "2", "--json").json()
+    assert verdict["problems"] == []
+    assert verdict["exit_code"] == 3
+
+
+def test_a_signer_that_nobody_knows_any_more_stops_the_export_and_no_file_is_made(
+    desk: Desk, secret: str
+) -> None:
+    desk.good("init", "--person", "bob", "--new-passphrase-file", secret)
+    desk.good("confirm", desk.propose(), "--yes", "--as", "bob", "--passphrase-file", secret)
+    forget(desk, "bob")
+    (desk.place / "keys" / "person-bob.pub.json").unlink()
+    answer = desk("export", "-o", "b.jsonl")
+    assert answer.code == 5
+    assert "public half is not here" in answer.three()[0]
+    assert not (desk.folder / "b.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "flags", [("--happened", "--did-not"), ("--happened", "--stop"), ("--did-not", "--stop")]
+)
+def test_two_words_about_one_effect_are_none(flags: tuple[str, ...], desk: Desk) -> None:
+    question = desk.propose()
+    answer = desk("settle", question, *flags, "--json")
+    assert (answer.code, answer.json()["error"]["code"]) == (2, "two_words")
+
+
+def test_settling_a_question_that_asks_something_else_names_the_verb_that_answers_it(desk: Desk) -> None:
+    question = desk.propose()
+    answer = desk("settle", question, "--happened")
+    assert answer.code == 2
+    assert "may something run" in answer.three()[0]
+    assert f"actum confirm {question}" in answer.three()[2]
+
+
+def test_a_copied_store_takes_no_confirm_before_it_is_adopted(desk: Desk) -> None:
+    question = desk.propose()
+    shutil.copytree(desk.place, desk.folder / "copy")
+    copy = ("--store", str(desk.folder / "copy"))
+    answer = desk("confirm", question, "--yes", "--json", *copy)
+    assert (answer.code, json.loads(answer.out.splitlines()[-1])["error"]["code"]) == (5, "store_moved")
+    assert desk.good("inbox", "--ids", *copy).out.split() == [question]
+    desk.good("adopt", *copy)
+    desk.good("confirm", question, "--yes", *copy)

@@ -9,6 +9,7 @@ from actum.bootstrap.opening import Opened
 from actum.bootstrap.place import Place
 from actum.bootstrap.turn import Turn
 from actum.model import foreign
+from actum.model.errors import EnvironmentFault, RefusedError
 from actum.model.question import Question
 from actum.process.activate import PendingPattern
 from actum.service import answer as answering
@@ -39,11 +40,21 @@ class Answering:
         return self.line.store.read(lambda tx: tx.open_questions(limit=limit))
 
     def person(self, name: str | None = None, *, passphrase: bytes | None = None) -> Person:
-        """Return who answers; somebody with a key of their own must open it."""
+        """Return who answers; somebody with a key of their own must open it, and it must be pinned."""
         who = self._opened.principal if name is None else name
         if not self.place.has_key(who):
             return Person(name=who)
-        return Person(name=who, signer=self.place.keys.load(f"person-{who}", passphrase=passphrase))
+        signer = self.place.keys.load(f"person-{who}", passphrase=passphrase)
+        if self.line.trust.find(signer.keyid) is None:
+            raise RefusedError(
+                "key_not_pinned",
+                failed=f"the key of {who} is not in this store's trust file",
+                state="Nothing was answered with it",
+                next_step="Let an operator put the key back into trust.json, or let somebody else answer",
+                person=who,
+                keyid=signer.keyid,
+            )
+        return Person(name=who, signer=signer)
 
     def confirm(
         self,
@@ -58,6 +69,13 @@ class Answering:
 
         ``shown_digest`` is the digest of what the person was shown, or one for each question id.
         """
+        if self._opened.moved:
+            raise EnvironmentFault(
+                "store_moved",
+                failed="this store was copied or restored, or its host changed",
+                state="Nothing was confirmed; what was open here may have happened elsewhere",
+                next_step="Run `actum adopt`, or confirm in the store this one was copied from",
+            )
         return answering.confirm(
             self.line,
             _ids(question_ids),

@@ -5,6 +5,7 @@ Rules
 1. Key files are for their owner only, and nobody else may write the trust file or the folder.
 2. A store that cannot be opened is a finding like any other, and the rest is examined as far as it can be.
 3. Nothing is changed, and no passphrase is needed.
+4. A key that signed something and is pinned no more is told: a key is retired by a bound, not by leaving it out.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from actum.adapters.machine.host import user_name
 from actum.adapters.store.engine import sqlite_in_use
 from actum.bootstrap.kernel import Kernel
 from actum.bootstrap.opening import newest_ms
-from actum.bootstrap.place import Place
+from actum.bootstrap.place import PERSON, Place
 from actum.model.errors import ActumError
 from actum.service.doctor import Finding, Machine, Severity, examine, of_error, problem
 from actum.service.drafts import left_behind
+from actum.service.export import signers
 
 
 class Examined(NamedTuple):
@@ -42,6 +44,7 @@ def examine_place(place: Place, *, principal: str | None) -> Examined:
     try:
         with Kernel.open(place.folder, create=False, principal=principal) as kernel:
             findings += examine(kernel.line, machine_of(kernel))
+            findings += _signers(kernel)
     except ActumError as error:
         # Rule 2
         if all(found.code != error.code for found in findings):
@@ -71,6 +74,24 @@ def machine_of(kernel: Kernel) -> Machine:
         user=user_name(),
         log_problems=tuple(kernel.check_log()),
     )
+
+
+def _signers(kernel: Kernel) -> Iterator[Finding]:
+    # Rule 4
+    pinned = kernel.line.trust.entries
+    for keyid in sorted(signers(kernel.line) - set(pinned)):
+        yield problem(
+            "signer_not_pinned",
+            f"the key {keyid} signed records of this store and is not in its trust file any more",
+            "Put it back into trust.json, with revoked_at where it was retired: else nobody can say whose it was",
+        )
+    for name in kernel.place.keys.names():
+        if name.startswith(PERSON) and kernel.place.keys.public(name).keyid not in pinned:
+            yield problem(
+                "person_not_pinned",
+                f"{name.removeprefix(PERSON)} has a key here that is not in the trust file, and cannot answer",
+                "Put it back into trust.json, or remove the key's files",
+            )
 
 
 def _files(place: Place) -> Iterator[Finding]:

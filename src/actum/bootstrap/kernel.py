@@ -246,7 +246,7 @@ class Kernel(Answering):
 
     def export(self, stream: BinaryIO) -> dict[str, Any]:
         """Write the whole log as a signed bundle of digests; return its header."""
-        return exporting.export(self.line, stream)
+        return exporting.export(self.line, stream, keys=self.place.public_keys())
 
     def write_checkpoint(self) -> None:
         """Write the signed checkpoint of the log beside the store, where it differs from the last one."""

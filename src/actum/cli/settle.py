@@ -16,6 +16,7 @@ from actum.cli.render import emit, worst
 from actum.model.delivery import OutboxState
 from actum.model.errors import UsageError
 from actum.model.grading import EffectConfidence, EffectFinality, GradePair
+from actum.model.question import Question, QuestionReason
 from actum.model.wording import explain_grade
 from actum.service.view import unknown
 
@@ -30,18 +31,18 @@ UNSETTLED = (OutboxState.CHECK_REQUIRED, OutboxState.DEAD)
 
 @click.command("settle")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@click.option(
-    "--happened", "word", flag_value="happened", help="Your word: it happened. Never an observation."
-)
-@click.option("--did-not", "word", flag_value="did_not", help="Your word: it did not happen.")
-@click.option("--stop", "word", flag_value="stop", help="Stop waiting, repeat nothing, leave it unknown.")
+@click.option("--happened", is_flag=True, help="Your word: it happened. Never an observation.")
+@click.option("--did-not", is_flag=True, help="Your word: it did not happen.")
+@click.option("--stop", is_flag=True, help="Stop waiting, repeat nothing, leave it unknown.")
 @click.option("--acknowledge", is_flag=True, help="You saw that the turn failed.")
 @passphrase_option
 @store_options
 def settle(
     ids: Sequence[str],
     *,
-    word: str | None,
+    happened: bool,
+    did_not: bool,
+    stop: bool,
     acknowledge: bool,
     passphrase_file: str | None,
     store: str | None,
@@ -52,13 +53,16 @@ def settle(
 
     ID is a question of the inbox, an effect's row or a turn. Nothing is repeated by this command.
     """
-    if word is not None and acknowledge:
+    given = {"happened": happened, "did_not": did_not, "stop": stop}
+    words = [name for name, is_given in given.items() if is_given]
+    if len(words) + acknowledge > 1:
         raise UsageError(
             "two_words",
-            failed="--acknowledge is about a failed turn, the other flags about an unknown effect",
+            failed="--happened, --did-not, --stop and --acknowledge say different things, and more than one was given",
             state="Nothing was settled",
             next_step="Give one of the flags",
         )
+    word = words[0] if words else None
     with opened(store, who) as kernel:
         person: Person | None = None
         if word is not None or acknowledge:
@@ -106,6 +110,8 @@ def _rows(kernel: Kernel, ident: str) -> list[str]:
         question = tx.question(ident)
         if question is not None and tx.outbox(question.subject_ref) is not None:
             return [question.subject_ref]
+        if question is not None:
+            raise _asks_other(question)
         if tx.turn(ident) is None:
             raise unknown("question, effect or turn", ident)
         rows = [row.outbox_id for row in tx.outbox_of_turn(ident) if row.state in UNSETTLED]
@@ -119,6 +125,20 @@ def _rows(kernel: Kernel, ident: str) -> list[str]:
         return rows
 
     return kernel.line.store.read(work)
+
+
+def _asks_other(question: Question) -> UsageError:
+    ident = question.question_id
+    what, verb = {
+        QuestionReason.CONFIRM: ("may something run", f"`actum confirm {ident}` or `actum refuse {ident}`"),
+        QuestionReason.JUDGMENT: ("how is a step decided", f"`actum judge {ident} --choice CHOICE`"),
+    }.get(question.reason, ("something else", f"`actum show {ident}`"))
+    return UsageError(
+        "nothing_to_settle",
+        failed=f"question {ident} asks: {what}? No effect of it is unknown",
+        state="It is as it was",
+        next_step=f"Use {verb}",
+    )
 
 
 def _code(settled: Settled, word: str | None) -> int:

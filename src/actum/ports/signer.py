@@ -48,5 +48,5 @@ def unknown_key(name: str) -> UsageError:
         "key_unknown",
         failed=f"No key is named {name!r}",
         state="Nothing was signed",
-        next_step="List the keys of the store, or make this one with `actum init`",
+        next_step="Restore its files in the store's keys folder from a backup, or enrol another person instead",
     )

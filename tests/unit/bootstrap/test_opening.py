@@ -229,3 +229,19 @@ def test_rule_2_a_member_of_the_wrong_form_is_named_beside_every_other_problem(
     assert caught.value.code == "bad_config"
     assert said in caught.value.failed
     assert "unknown section [odd]" in caught.value.failed
+
+
+def test_rule_2_a_checkpoint_that_cannot_be_read_is_kept_and_nothing_is_dispatched(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    with open_kernel(tmp_path) as kernel:
+        _did(kernel, ledger, "a")
+    checkpoint = Place(tmp_path / ".actum").checkpoint
+    checkpoint.write_bytes(b"garbage")
+    with open_kernel(tmp_path) as kernel:
+        assert _code(kernel) == "log_cut_short"
+        kernel.write_checkpoint()
+        assert checkpoint.read_bytes() == b"garbage"
+        kernel.adopt(by=PERSON)
+        assert _code(kernel) is None
+    assert checkpoint.with_name("checkpoint.unreadable").read_bytes() == b"garbage"
+    assert b"garbage" not in checkpoint.read_bytes()
