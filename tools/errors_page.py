@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = "docs/reference/errors.md"
 BRANCHES = {
-    "UsageError": ("Usage", "The caller asked for something malformed. Exit code 2."),
+    "UsageError": ("Usage", "The caller asked for something malformed. Exit code 2; of `not_found` 1."),
     "RefusedError": (
         "Refused",
         "A policy or a person said no; repeating the call does not help. Exit code 1.",

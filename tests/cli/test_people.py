@@ -348,3 +348,31 @@ def test_a_copied_store_takes_no_confirm_before_it_is_adopted(desk: Desk) -> Non
     assert desk.good("inbox", "--ids", *copy).out.split() == [question]
     desk.good("adopt", *copy)
     desk.good("confirm", question, "--yes", *copy)
+
+
+def test_an_agent_that_answers_is_told_that_people_do(desk: Desk) -> None:
+    answer = desk("confirm", desk.propose(), "--yes", "--as", "agent:x")
+    assert answer.code == 1
+    assert "is no person" in answer.three()[0]
+    assert "init --person" not in answer.three()[2]
+
+
+def test_a_confirm_in_json_without_yes_names_the_command_that_shows_it(desk: Desk) -> None:
+    answer = desk("confirm", desk.propose(), "--json")
+    assert answer.code == 2
+    assert "actum inbox" in json.loads(answer.out)["error"]["next_step"]
+
+
+def test_the_ids_of_confirms_are_listed_apart(desk: Desk) -> None:
+    desk.process(JUDGED)
+    desk.submit({"work_type": "order", "subject": {"a": 1}})
+    confirm = desk.propose()
+    assert len(desk.ids()) == 2
+    assert desk.good("inbox", "--ids", "--reason", "confirm").out.split() == [confirm]
+    assert desk.good("inbox", "--ids", "--reason", "judgment").out.split() == [desk.ids()[0]]
+
+
+def test_an_export_into_a_folder_says_to_name_a_file(desk: Desk) -> None:
+    answer = desk("export", "-o", ".")
+    assert answer.code == 2
+    assert "actum export -o record.jsonl" in answer.three()[2]

@@ -137,3 +137,25 @@ def test_a_path_is_no_secret_way_into_the_drafts_folder(desk: Desk, tmp_path: Pa
     source.write_bytes(line(1))
     desk.good("submit", str(source))
     assert source.exists()
+
+
+def test_a_capability_that_does_not_exist_is_named_with_the_nearest(desk: Desk) -> None:
+    subject = {"capability": "files.writ", "arguments": {}}
+    answer = desk("submit", json.dumps({"work_type": "agent.action", "subject": subject}))
+    assert "There is no capability files.writ here; the nearest: files.write" in answer.err
+    assert "There is no capability" not in desk("submit", '{"work_type": "order", "subject": {}}').err
+
+
+def test_a_list_is_taken_as_an_argument_and_an_empty_one_is_told_in_short(desk: Desk) -> None:
+    answer = desk("submit", "[]")
+    assert answer.code == 2
+    assert answer.three()[0] == "the list is empty."
+    assert "2 items stored" in desk.good("submit", f"[{line(1).decode()}, {line(2).decode()}]").out
+
+
+def test_a_binary_file_is_told_in_a_few_lines_and_a_count(desk: Desk) -> None:
+    (desk.folder / "binary").write_bytes(b"\xff\xfe\n" * 500)
+    answer = desk("submit", "binary")
+    assert answer.code == 2
+    assert len(answer.err.splitlines()) == 21
+    assert "500 items could not be read" in answer.err

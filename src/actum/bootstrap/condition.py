@@ -29,7 +29,8 @@ from actum.service.export import signers
 
 
 class Examined(NamedTuple):
-    """What was found, and the exit code it comes to: 4 corrupt, 1 something to act upon, 0 neither."""
+    """What was found, and the exit code it comes to: 4 corrupt, 1 something to act upon, 0 neither, else the code of
+    the error that kept the store closed."""
 
     findings: list[Finding]
     code: int

@@ -151,7 +151,9 @@ def _ask(count: int, *, as_json: bool) -> None:
             "confirm_needs_yes",
             failed="a confirm outside a terminal was not asked for with --yes",
             state="Nothing was confirmed",
-            next_step="Read what is shown, then repeat the command with --yes",
+            next_step="Read it with `actum inbox`, then repeat the command with --yes"
+            if as_json
+            else "Read what is shown, then repeat the command with --yes",
         )
     if not click.confirm(f"Allow {count_of(count, 'effect')}?", default=False, err=True):
         raise RefusedError(

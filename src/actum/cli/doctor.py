@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`actum doctor` examines the store and its place, changes nothing, and says what it found.
 
-Exit codes: 0 nothing to act upon was found; 1 findings; 4 a record does not hold; 5 the store cannot be opened.
+Exit codes: 0 nothing to act upon was found; 1 findings; 2 the settings or the trust file are refused, or there is
+no store; 4 a record does not hold; 5 the store cannot be opened.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 def doctor(*, store: str | None, who: str | None, as_json: bool) -> int:
     """Examine the store and say what is wrong with it. Nothing is changed.
 
-    Exit code 0 where nothing to act upon was found, 1 findings, 4 a record that does not hold.
+    Exit code 0 where nothing to act upon was found, 1 findings, 2 settings or trust file refused or no store, 4 a
+    record that does not hold, 5 the store cannot be opened.
     """
     from actum.bootstrap.condition import examine_place
     from actum.bootstrap.place import Place, find_place

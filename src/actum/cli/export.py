@@ -11,7 +11,7 @@ import click
 
 from actum.cli.opened import opened, store_options
 from actum.cli.render import count_of, emit
-from actum.model.errors import EnvironmentFault
+from actum.model.errors import EnvironmentFault, UsageError
 
 
 @click.command("export")
@@ -27,6 +27,13 @@ def export(*, output: str | None, store: str | None, who: str | None, as_json: b
         if output is None:
             kernel.export(sys.stdout.buffer)
             return 0
+        if Path(output).is_dir():
+            raise UsageError(
+                "output_is_folder",
+                failed=f"{output} is a folder, and a bundle is one file",
+                state="Nothing was written; the store is as it was",
+                next_step=f"Name the file in it: actum export -o {Path(output) / 'record.jsonl'}",
+            )
         waiting = Path(f"{output}.part")
         try:
             with open(waiting, "wb") as stream:

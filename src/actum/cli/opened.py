@@ -61,9 +61,17 @@ def opened(store: str | None, who: str | None) -> Generator[Kernel]:
 def answering_person(kernel: Kernel, who: str | None, *, passphrase_file: str | None) -> Person:
     """Return who answers, with their key where they have one (rules 2 and 3)."""
     from actum.adapters.machine.host import user_name
-    from actum.service.answer import Person
+    from actum.service.answer import NOT_PERSONS, Person
 
     name = who or user_name()
+    if name.startswith(NOT_PERSONS):
+        raise RefusedError(
+            "not_a_person",
+            failed=f"{name} is no person: agents, models and tools propose, and only people answer",
+            state="Nothing was answered",
+            next_step="Answer under your own name, or let somebody answer who has the role",
+            person=name,
+        )
     if kernel.place.has_key(name):
         # Rule 2
         given = read_passphrase(passphrase_file, prompt=f"Passphrase of {name}")

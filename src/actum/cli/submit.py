@@ -22,11 +22,11 @@ from actum.adapters.intake.maildir import IntakeFailure, is_maildir, read_maildi
 from actum.cli import waiting
 from actum.cli.opened import opened, store_options
 from actum.cli.render import count_of, emit, worst
-from actum.model.errors import ActumError, EnvironmentFault, UsageError
+from actum.model.errors import ActumError, EnvironmentFault, Refused, UsageError
 from actum.model.visible import visible
 from actum.model.work import Submission
 from actum.service.drafts import line_of, submit_spooled
-from actum.service.submit import Accepted
+from actum.service.submit import AGENT_WORK, Accepted
 
 if TYPE_CHECKING:
     from actum.bootstrap import Kernel
@@ -35,6 +35,8 @@ CHUNK_ITEMS = 200
 CHUNK_BYTES = 8 << 20
 """One commit takes this many items or bytes, whichever is reached first; memory holds one commit's worth."""
 SHOWN_TURNS = 5
+SHOWN_FAULTS = 20
+"""Errors printed one by one; what is behind them is counted, so that a binary file does not flood a terminal."""
 
 
 class Item(NamedTuple):
@@ -60,6 +62,7 @@ def submit(source: str, *, wait: bool, store: str | None, who: str | None, as_js
         for item in _items(source, stack):
             tally.add(item)
         tally.flush()
+        tally.tell_untold()
         codes = [tally.code()]
         if tally.code() == 0:
             _remove_draft(source, kernel.place.drafts)
@@ -81,6 +84,8 @@ class Tally:
         self._bytes = 0
         self._shows_progress = sys.stderr.isatty()
         self.stored = self.known = self.refused = self.unread = 0
+        self._told = 0
+        self._unknown: dict[str, str] = {}
         self.turns: list[str] = []
         self._codes: set[int] = set()
 
@@ -103,9 +108,10 @@ class Tally:
         answers = submit_spooled(
             self._kernel.line, [found for _, found in chunk], drafts=self._kernel.place.drafts
         )
-        for (place, _), answer in zip(chunk, answers, strict=True):
+        for (place, found), answer in zip(chunk, answers, strict=True):
             if isinstance(answer, Accepted):
                 self._accept(place, answer)
+                self._note_unknown(found)
             else:
                 self._refuse(place, answer)
         if self._shows_progress:
@@ -119,6 +125,13 @@ class Tally:
         if self._as_json:
             emit({"at": place, "work_item_id": answer.work_item_id, "turn_id": answer.turn_id,
                   "known": answer.known})  # fmt: skip
+
+    def _note_unknown(self, found: Submission) -> None:
+        named = found.subject.get("capability") if found.work_type == AGENT_WORK else None
+        if isinstance(named, str) and len(self._unknown) < SHOWN_TURNS:
+            capability = self._kernel.line.registry.find(named)
+            if isinstance(capability, Refused):
+                self._unknown[visible(named)] = str(capability.facts["nearest"])
 
     def _refuse(self, place: str, error: ActumError) -> None:
         self.refused += 1
@@ -140,12 +153,23 @@ class Tally:
             emit({"at": place, "error": {"code": "unreadable_item", "branch": "usage", "faults": faults}})
             return
         for fault in faults:
+            self._told += 1
+            if self._told > SHOWN_FAULTS:
+                return
             at = f" at {fault['path']}" if fault["path"] else ""
             click.echo(f"{place}: {fault['code']}{visible(at)}: {visible(fault['message'])}", err=True)
 
     def code(self) -> int:
         """Return the exit code of what came in."""
         return worst(self._codes)
+
+    def tell_untold(self) -> None:
+        """Say what of this agent's actions does not exist here, and how many errors were not printed."""
+        if self._told > SHOWN_FAULTS and not self._as_json:
+            click.echo(f"and more errors: {count_of(self.unread, 'item')} could not be read", err=True)
+        for capability, nearest in self._unknown.items():
+            near = f"; the nearest: {nearest}" if nearest else ""
+            click.echo(f"There is no capability {capability} here{near}.", err=True)
 
     def tell(self) -> None:
         """Say how much was stored, how the first turns stand, and what to do next."""
@@ -165,8 +189,8 @@ class Tally:
 
 
 def _items(source: str, stack: ExitStack) -> Iterator[Item]:
-    if source.lstrip().startswith("{"):
-        return _lines(io.BytesIO(source.encode()), name="argument")
+    if source.lstrip().startswith(("{", "[")) and not os.path.exists(source[:4096]):
+        return _lines(io.BytesIO(_document(source)), name="argument")
     if source == "-":
         if sys.stdin.isatty():
             click.echo("Reading work item lines from the terminal; end with Ctrl-D.", err=True)
@@ -174,6 +198,21 @@ def _items(source: str, stack: ExitStack) -> Iterator[Item]:
     if os.path.isdir(source):
         return _messages(source)
     return _lines(stack.enter_context(_open(source)), name="line")
+
+
+def _document(source: str) -> bytes:
+    """Return the work given as an argument in the form of a file: a list has its bracket on a line of its own."""
+    text = source.strip()
+    if not text.startswith("["):
+        return source.encode()
+    if not text[1:].rstrip("]").strip():
+        raise UsageError(
+            "nothing_to_submit",
+            failed="the list is empty",
+            state="Nothing was read or stored",
+            next_step="Put at least one work item into it",
+        )
+    return b"[\n" + text[1:].encode()
 
 
 def _lines(stream: BinaryIO, *, name: str) -> Iterator[Item]:

@@ -92,7 +92,7 @@ def verify(
     """Judge an exported BUNDLE (- is standard input) offline, without a store.
 
     Exit 0: intact, and all that --require names is established. 3: intact, and something required is not
-    established. 4: the bundle does not hold. 2: usage. 5: a file cannot be read.
+    established. 4: the bundle does not hold. 2: usage, or no such file. 5: a file that is there cannot be read.
     """
     disclosed = None if disclosed_path is None else read_disclosure(_read(disclosed_path, what="disclosure"))
     found: list[PublishedReceipt] = []

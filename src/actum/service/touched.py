@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run came to is read from the log: the receipts that were sealed while it ran.
 
-Where another process seals at the same time, its receipts are counted too; they are of the same store.
+Where another process seals at the same time, its receipts are counted too; they are of the same store. An effect
+counts once, by its newest receipt: an attempt that was followed by one that took hold is no failure.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ UNKNOWN = EffectStatus.UNKNOWN_OUTCOME.value
 
 
 class Touched(msgspec.Struct, kw_only=True):
-    """Receipts by (kind, finality, confidence, status), the first of them whole, and turns nobody knows the end of."""
+    """The newest receipts by (kind, finality, confidence, status), the first of them whole, and turns nobody knows
+    the end of."""
 
     counts: Counter[tuple[str, str, str, str]]
     first: list[ReceiptRow]
@@ -39,15 +41,18 @@ def sealed_since(line: Line, size: int) -> Touched:
     """Return what was sealed after the log had this size."""
 
     def work(tx: Tx) -> Touched:
-        touched = Touched(counts=Counter(), first=[], unknown_turns=[])
+        newest: dict[str, tuple[str, tuple[str, str, str, str]]] = {}
+        first: dict[str, ReceiptRow] = {}
         for row in _receipts(tx, size):
             key = (row.kind, row.graded_finality, row.graded_confidence, row.status or "open")
-            touched.counts[key] += 1
-            if len(touched.first) < KEPT:
-                touched.first.append(row)
-            if row.status == UNKNOWN and row.turn_id not in touched.unknown_turns[-KEPT:]:
-                touched.unknown_turns.append(row.turn_id)
-        return touched
+            newest[row.outbox_id] = (row.turn_id, key)
+            if len(first) < KEPT or row.outbox_id in first:
+                first[row.outbox_id] = row
+        return Touched(
+            counts=Counter(key for _, key in newest.values()),
+            first=list(first.values()),
+            unknown_turns=list(dict.fromkeys(turn for turn, key in newest.values() if key[3] == UNKNOWN)),
+        )
 
     return line.store.read(work)
 
