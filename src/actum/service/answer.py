@@ -97,12 +97,23 @@ def confirm(
             for question, effect in zip(loaded, effects, strict=True)
         ]
 
-    confirmed = commit(line, "confirm", work)
-    # Only now: a row of a commit that failed must not be taken for one that is ours.
-    line.claimed += [
-        row for row in confirmed if isinstance(row, OutboxRow) and row.state is OutboxState.CLAIMED
-    ]
+    given: list[OutboxRow] = []
+    try:
+        confirmed = commit(line, "confirm", lambda tx: _handed(line, work(tx), given))
+        # Only now: a row of a commit that failed must not be taken for one that is ours.
+        line.claimed.extend(given)
+    finally:
+        line.handed.difference_update([row.outbox_id for row in given])
     return [row.outbox_id if isinstance(row, OutboxRow) else row for row in confirmed]
+
+
+def _handed(
+    line: Line, confirmed: list[OutboxRow | str], given: list[OutboxRow]
+) -> list[OutboxRow | str]:
+    """Name the rows that are claimed for this runner before anybody can see them, so that none looks left behind."""
+    given[:] = [row for row in confirmed if isinstance(row, OutboxRow) and row.state is OutboxState.CLAIMED]
+    line.handed.update([row.outbox_id for row in given])
+    return confirmed
 
 
 def _shown(given: str | Mapping[str, str] | None, question: Question) -> str | None:

@@ -52,7 +52,8 @@ MODEL_CALLS = [f"model.{tier.value}" for tier in ModelTier]
 def claim_due(line: Line, *, limit: int = BATCH_MAX, lease_ms: int = LEASE_MS) -> list[OutboxRow]:
     """Return due rows under a claim of ours (rule 1): those written as claimed for us first, then newly claimed."""
     if line.claimed:
-        rows, line.claimed = line.claimed[:limit], line.claimed[limit:]
+        rows = line.claimed[:limit]
+        del line.claimed[: len(rows)]  # In place: a confirm of another thread appends meanwhile.
         return rows
     now = line.now()
     due = line.store.glance(lambda tx: tx.next_due_ms())

@@ -64,7 +64,8 @@ class Line(msgspec.Struct, kw_only=True):
     ``model_kinds`` says of each tier where its model runs.
     ``is_gone`` tells whether another runner's process is known to have ended (same host, same boot and pid namespace,
     no such pid or another process with it).
-    ``holder`` is this process's runner while it has the lease, ``claimed`` the rows it was given at their writing.
+    ``holder`` is this process's runner while it has the lease, ``claimed`` the rows it was given at their writing,
+    ``handed`` the ids of those whose commit is under way.
     ``pinned`` returns the keys that are trusted now; a file that changed is read again.
     ``at_point`` is told each crash point that is reached; it is None outside tests.
     """
@@ -84,6 +85,7 @@ class Line(msgspec.Struct, kw_only=True):
     model_kinds: dict[str, ExecutionMode] = {}
     holder: str = ""
     claimed: list[OutboxRow] = []
+    handed: set[str] = set()
     known_grants: dict[str, tuple[str, Grant]] = {}
     at_point: Callable[[str], None] | None = None
     is_gone: Callable[[RunnerRow], bool] = _never_gone

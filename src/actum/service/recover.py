@@ -43,8 +43,10 @@ def reconcile(line: Line) -> Reconciliation:
 
 def left_behind(line: Line) -> bool:
     """Tell whether a run of this process broke off and left rows that nobody works on."""
-    ours = {row.outbox_id for row in line.claimed}
     found = line.store.glance(lambda tx: tx.outbox_in(OutboxState.CLAIMED, OutboxState.DISPATCHED))
+    # In this order, and after the rows: a confirm of another thread hands its rows on from the one to the other.
+    ours = set(line.handed)
+    ours |= {row.outbox_id for row in list(line.claimed)}
     return any(row.outbox_id not in ours for row in found)
 
 

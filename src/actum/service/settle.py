@@ -20,7 +20,7 @@ from actum.model import foreign
 from actum.model.activity import ActivityState
 from actum.model.delivery import Execution, ExecutionKind, OutboxKind, OutboxRow, OutboxState
 from actum.model.errors import InvariantViolation, Refused, RefusedError, UsageError
-from actum.model.grading import EffectConfidence, EffectFinality, Graded, Situation
+from actum.model.grading import EffectFinality, Graded, Situation
 from actum.model.grant import Authn, Grant, GrantPurpose
 from actum.model.question import QuestionReason
 from actum.ports.store import ReceiptRow, Tx
@@ -130,10 +130,24 @@ def _give_up(line: Line, row: OutboxRow, *, word: str, person: Person) -> Settle
 
     refused = Refused(reason="given_up", facts={"by": person.name})
     seal_not_attempted(line, [(row, refused)], also=answered)
+    current, receipts = line.store.read(
+        lambda tx: (tx.outbox(row.outbox_id) or row, tx.receipts_of_row(row.outbox_id))
+    )
+    if not receipts:
+        raise _overtaken(row)
     return Settled(
-        outbox_id=row.outbox_id, state=OutboxState.SETTLED, finality=EffectFinality.NOT_ATTEMPTED,
-        confidence=EffectConfidence.VERIFIED.value, told=True,
+        outbox_id=row.outbox_id, state=current.state, finality=EffectFinality(receipts[-1].graded_finality),
+        confidence=receipts[-1].graded_confidence, told=True,
     )  # fmt: skip
+
+
+def _overtaken(row: OutboxRow) -> RefusedError:
+    return RefusedError(
+        "overtaken",
+        failed=f"effect {row.outbox_id} was settled by somebody else meanwhile",
+        state="That settlement stands; this one wrote nothing",
+        next_step=f"See it with `actum show {row.outbox_id}`",
+    )
 
 
 def acknowledge(line: Line, turn_id: str, *, person: Person) -> None:
@@ -280,12 +294,7 @@ def _write(line: Line, tx: Tx, row: OutboxRow, sealing: Sealing) -> Settled:
     current = tx.outbox(row.outbox_id)
     newest = tx.receipts_of_row(row.outbox_id)[-1]
     if current is None or current.epoch != row.epoch or newest.payload_digest != sealing.settles:
-        raise RefusedError(
-            "overtaken",
-            failed=f"effect {row.outbox_id} was settled by somebody else meanwhile",
-            state="That settlement stands; this one wrote nothing",
-            next_step=f"See it with `actum show {row.outbox_id}`",
-        )
+        raise _overtaken(row)
     tx.add_execution(sealing.execution)
     _, graded = seal(line, tx, sealing)
     state = _state_after(line, tx, row, graded=graded, word=sealing.person_says)

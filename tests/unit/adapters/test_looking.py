@@ -316,6 +316,7 @@ def test_rule_3_a_module_that_cannot_be_loaded_there_is_not_replaced_by_one_of_o
 
 
 def test_a_clock_never_steps_back_within_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actum.adapters.machine.clock.time.monotonic_ns", lambda: 7)
     times = iter([5_000_000_000, 4_000_000_000, 6_000_000_000])
     monkeypatch.setattr("actum.adapters.machine.clock.time.time_ns", lambda: next(times))
     clock = SystemClock()

@@ -24,6 +24,7 @@ def test_rule_1_time_never_steps_back_and_a_clock_far_behind_the_store_is_refuse
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wall = [100_000]
+    monkeypatch.setattr("actum.adapters.machine.clock.time.monotonic_ns", lambda: 7)
     monkeypatch.setattr("actum.adapters.machine.clock.time.time_ns", lambda: wall[0] * 1_000_000)
     clock = SystemClock()
     clock.not_before(100_000 + HELD_MS)
@@ -33,6 +34,25 @@ def test_rule_1_time_never_steps_back_and_a_clock_far_behind_the_store_is_refuse
     with pytest.raises(EnvironmentFault) as caught:
         clock.now_ms()
     assert caught.value.code == "clock_behind"
+
+
+def test_rule_1_a_clock_that_was_set_back_goes_on_by_the_time_that_passes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wall, passed = [100_000_000], [0]
+    monkeypatch.setattr("actum.adapters.machine.clock.time.time_ns", lambda: wall[0] * 1_000_000)
+    monkeypatch.setattr("actum.adapters.machine.clock.time.monotonic_ns", lambda: passed[0])
+    clock = SystemClock()
+    assert clock.now_ms() == 100_000_000
+    wall[0] = 10_000_000
+    # Calls that follow each other within a millisecond lose nothing of it.
+    given = [clock.now_ms() for passed[0] in range(0, 5_000_001, 400_000)]
+    assert (given[0], given[-1], given) == (100_000_000, 100_000_004, sorted(given))
+    passed[0] = 3_600_000 * 1_000_000
+    assert clock.now_ms() == 103_600_000
+    assert clock.stepped_back_ms() == 93_600_000
+    wall[0] = 200_000_000
+    assert (clock.now_ms(), clock.stepped_back_ms()) == (200_000_000, 0)
 
 
 def test_rule_2_ids_of_one_millisecond_and_of_a_clock_that_stepped_back_still_sort() -> None:

@@ -12,6 +12,7 @@ from actum.bootstrap import Kernel
 from actum.model.delivery import OutboxRow, OutboxState
 from actum.model.errors import EnvironmentFault
 from actum.service import deliver as delivery
+from actum.service.recover import left_behind
 from actum.service.runner import RUNNER_LEASE_MS, renew, take_lease
 from actum.testing.kernels import append_action, open_kernel
 from tests.crash.agreement import disagreements
@@ -141,6 +142,23 @@ def test_rule_3_a_confirm_claims_only_for_a_runner_that_has_the_lease(shop: Shop
     assert [
         claimed.outbox_id for claimed in shop.kernel.line.claimed if claimed.outbox_id == row.outbox_id
     ] == []
+
+
+def test_a_row_whose_confirm_is_just_committed_is_not_left_behind(shop: Shop) -> None:
+    shop.kernel.run()
+    seen: list[bool] = []
+
+    def listen(reached: str) -> None:
+        if reached == "after_confirm":
+            seen.append(left_behind(shop.kernel.line))
+
+    shop.kernel.line.at_point = listen
+    turn = shop.confirmed("a")
+    assert (seen, left_behind(shop.kernel.line), shop.kernel.line.handed) == ([False], False, set())
+    shop.kernel.line.claimed.clear()
+    assert left_behind(shop.kernel.line)
+    shop.kernel.run()
+    assert shop.grade(turn) == ("finalized", "verified")
 
 
 def test_a_process_that_wakes_after_its_mark_neither_acts_nor_writes(shop: Shop, other: Kernel) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from actum.adapters.looking.in_process import InProcessLooker
+from actum.bootstrap.place import VERIFIER
 from actum.model.delivery import OutboxState
 from actum.model.errors import EnvironmentFault, RefusedError
 from actum.testing.kernels import OTHER_PERSON, PERSON, open_reasons
@@ -130,6 +132,19 @@ def test_a_dead_letter_that_was_never_dispatched_is_given_up_as_not_attempted(sh
     assert shop.grade(turn) == ("not_attempted", "verified")
     assert open_reasons(turn) == []
     assert disagreements(shop.kernel) == []
+
+
+def test_a_dead_letter_whose_mark_nobody_saw_is_given_up_with_the_grade_of_its_receipt(shop: Shop) -> None:
+    down(shop)
+    turn = shop.done("a")
+    for _ in range(20):
+        shop.run_later()
+    line = shop.kernel.line
+    line.looker = InProcessLooker({}, signer=shop.kernel.place.keys.load(VERIFIER), clock=shop.clock)
+    settled = shop.kernel.settle(shop.row(turn).outbox_id, "stop", by=PERSON)
+    assert (settled.finality.value, settled.confidence) == shop.grade(turn)
+    assert settled.confidence != "verified"
+    assert settled.state is shop.row(turn).state
 
 
 def test_r127_a_retried_effect_that_never_shows_is_a_dead_letter(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 """The one place that reads the wall clock and random bytes.
 
 Rules
-1. Time given out never steps back within a process: a wall clock that does is held until it has caught up.
+1. Time given out never steps back within a process, and never stands still: while the wall clock is behind, it goes
+   on by the monotonic clock, so that what ends at a time does end.
    It never steps back behind the newest record of a store either: a little is held, more is refused.
 2. ULIDs of one millisecond are counted up, so ids of a process sort in the order they were made.
 """
@@ -24,7 +25,8 @@ class SystemClock:
     """Wall and monotonic time."""
 
     def __init__(self) -> None:
-        self._last = self._newest = 0
+        self._newest = 0
+        self._from = 0, time.monotonic_ns()
         self._lock = threading.Lock()
 
     def now_ms(self) -> int:
@@ -33,19 +35,28 @@ class SystemClock:
             wall = time.time_ns() // 1_000_000
             if wall < self._newest - HELD_MS:
                 raise _behind(self._newest - wall)
-            self._last = max(self._last, wall)
-            return self._last
+            return self._at_least(wall)
 
     def not_before(self, newest_ms: int) -> None:
         """Give out no time before that of the newest record (rule 1)."""
         with self._lock:
             self._newest = newest_ms
-            self._last = max(self._last, newest_ms)
+            self._at_least(newest_ms)
 
     def stepped_back_ms(self) -> int:
         """Return how far the wall clock is behind the newest time given out; 0 where it is not."""
         with self._lock:
-            return max(0, self._last - time.time_ns() // 1_000_000)
+            wall = time.time_ns() // 1_000_000
+            return max(0, self._at_least(wall) - wall)
+
+    def _at_least(self, at_ms: int) -> int:
+        """Return a time, or what was given out with the time that passed since, where that is later."""
+        given_ms, given_ns = self._from
+        now_ns = time.monotonic_ns()
+        passed = given_ms + (now_ns - given_ns) // 1_000_000
+        if at_ms >= passed:
+            self._from = at_ms, now_ns
+        return max(at_ms, passed)
 
     def monotonic_ms(self) -> int:
         """Return milliseconds since some moment of this boot."""
