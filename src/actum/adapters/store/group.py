@@ -6,11 +6,13 @@ Rules
    find their work done. No thread of its own is needed, and a lone writer pays for no hand-over.
 2. Each write of a shared commit has its own savepoint: one that raises leaves nothing and harms nobody.
 3. Nobody is told before the commit is on the disk; where it is unknown whether it got there, that is said.
+   A write that was begun for somebody who was then not answered is such a one, and is never made again.
 4. A write inside a write, or in a process that was forked off, is a defect and stops.
 """
 
 from __future__ import annotations
 
+import enum
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -26,14 +28,20 @@ GROUP_MAX = 256
 """How many writes share a commit at most; more would let the first of them wait too long."""
 
 
-class _Waiting:
-    """One write that waits for a commit."""
+class _State(enum.Enum):
+    QUEUED = "queued"
+    TAKEN = "taken"
+    ENDED = "ended"
 
-    __slots__ = ("work", "answered", "result", "error")
+
+class _Waiting:
+    """One write that waits for a commit; it is taken from just before its work begins until its end is known."""
+
+    __slots__ = ("work", "state", "result", "error")
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self.work = work
-        self.answered = False
+        self.state = _State.QUEUED
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -53,7 +61,7 @@ class GroupCommit(ABC, Generic[X]):
 
     @abstractmethod
     def _begin(self) -> X:
-        """Begin a write transaction and return it."""
+        """Begin a write transaction, after taking back one that an interrupt left open, and return it."""
 
     @abstractmethod
     def _end(self) -> None:
@@ -82,10 +90,7 @@ class GroupCommit(ABC, Generic[X]):
         try:
             with self._queue_lock:
                 self._queue.append(mine)
-            while not mine.answered:
-                with self._writing:  # Rule 1
-                    if not mine.answered:
-                        self._commit(self._next_group(mine), leader=mine)
+            self._until_ended(mine)
         except BaseException:
             # Whoever is interrupted while waiting takes the write back, unless it is being made.
             with self._queue_lock:
@@ -95,6 +100,18 @@ class GroupCommit(ABC, Generic[X]):
         if mine.error is not None:
             raise mine.error
         return mine.result
+
+    def _until_ended(self, mine: _Waiting) -> None:
+        while mine.state is not _State.ENDED:
+            with self._writing:  # Rule 1
+                match mine.state:
+                    case _State.QUEUED:
+                        self._commit(self._next_group(mine), leader=mine)
+                    case _State.TAKEN:
+                        # Whoever made it was interrupted before saying how it ended.
+                        raise commit_unknown(self._where)  # Rule 3
+                    case _State.ENDED:
+                        pass
 
     def commits(self) -> int:
         """Return how many commits this object made since it was opened."""
@@ -114,18 +131,25 @@ class GroupCommit(ABC, Generic[X]):
             group = self._queue[:GROUP_MAX]
             del self._queue[:GROUP_MAX]
             if mine not in group and mine not in self._queue:
-                group.append(mine)  # a leader was interrupted between taking the group and making it
+                group.append(mine)  # a leader was interrupted between taking the group and beginning it
         return group
 
     def _commit(self, group: list[_Waiting], *, leader: _Waiting) -> None:
+        try:
+            self._writer_thread = threading.get_ident()
+            self._commit_all(group, leader=leader)
+        finally:
+            self._writer_thread = 0
+
+    def _commit_all(self, group: list[_Waiting], *, leader: _Waiting) -> None:
         ending = False
-        self._writer_thread = threading.get_ident()
         try:
             if self._closed:
                 raise closed(self._where)
             tx = self._begin()
             tx.live = True
             for waiting in group:
+                waiting.state, waiting.error = _State.TAKEN, None
                 if len(group) == 1:
                     self._work(tx, waiting)
                 else:
@@ -141,10 +165,14 @@ class GroupCommit(ABC, Generic[X]):
                     waiting.error = waiting.error or error
                 else:
                     waiting.error = waiting.error or _interrupted(self._where, ending=ending)
-        finally:
-            self._writer_thread = 0
-            for waiting in group:
-                waiting.answered = True
+            self._answer(group)
+        else:
+            self._answer(group)
+
+    @staticmethod
+    def _answer(group: list[_Waiting]) -> None:
+        for waiting in group:
+            waiting.state = _State.ENDED
 
     @staticmethod
     def _work(tx: X, waiting: _Waiting) -> None:

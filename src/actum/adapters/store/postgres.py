@@ -169,6 +169,8 @@ class PostgresStore(GroupCommit[PostgresTx]):
     # -- group commit ----------------------------------------------------------------------------------------
 
     def _begin(self) -> PostgresTx:
+        if not self._writer.closed and self._writer.info.transaction_status.name != "IDLE":
+            self._writer.close()  # an interrupt met the rollback, and the server would go on where it was left
         if self._writer.closed:
             # Rule 5
             self._writer = self._connect()

@@ -139,6 +139,7 @@ class SqliteStore(GroupCommit[SqliteTx]):
     # -- group commit ----------------------------------------------------------------------------------------
 
     def _begin(self) -> SqliteTx:
+        self._take_back()
         self._control("BEGIN IMMEDIATE")  # Rule 1
         return self._tx
 
@@ -149,6 +150,11 @@ class SqliteStore(GroupCommit[SqliteTx]):
         self._tx_over()
         if self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
+
+    def _take_back(self) -> None:
+        # An interrupt that met a rollback left its transaction open.
+        if self._writer.in_transaction:
+            self._control("ROLLBACK")
 
     def _mark(self) -> None:
         self._control("SAVEPOINT w")
@@ -206,13 +212,26 @@ class SqliteStore(GroupCommit[SqliteTx]):
         times cheaper where the write was made. What ``work`` writes all the same is rolled back and stops.
         """
         self._stop_reading_after_end()
-        if self._writer_thread == threading.get_ident() or not self._writing.acquire(blocking=False):
-            return self.read(work)
+        taken: list[bool] = []
+        if self._writer_thread != threading.get_ident():
+            try:
+                # No interrupt comes between taking the lock and noting it: both are one call that runs no Python.
+                taken.extend(map(self._writing.acquire, (False,)))
+                if taken == [True]:
+                    return self._glance(work)
+            finally:
+                if taken == [True]:
+                    self._writer_thread = 0
+                    self._writing.release()
+        return self.read(work)
+
+    def _glance(self, work: Callable[[SqliteTx], T]) -> T:
         tx = SqliteTx(self._writer, tenant=self.tenant, path=self.path)
         # A write inside a glance would wait for itself; now it is told so.
         self._writer_thread = threading.get_ident()
         try:
             self._stop_reading_after_end()
+            self._take_back()
             before = self._writer.total_changes()
             self._control("BEGIN")
             tx.live = True
@@ -225,10 +244,8 @@ class SqliteStore(GroupCommit[SqliteTx]):
             raise translate(error, self.path) from error
         finally:
             tx.live = False
-            if not self._closed and self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
-            self._writer_thread = 0
-            self._writing.release()
+            if not self._closed:
+                self._take_back()
 
     def _stop_reading_after_end(self) -> None:
         if self._pid != os.getpid():
