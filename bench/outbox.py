@@ -60,7 +60,13 @@ PLACE = os.environ.get("ACTUM_BENCH_STORE", "")
 kernel = Kernel.open(PLACE or Path(tempfile.mkdtemp(prefix="actum-bench-", dir=ROOT)) / ".actum")
 
 
-@kernel.action("bench.append", reversibility="reversible", externality="local_only", absence_is_proof=True)
+@kernel.action(
+    "bench.append",
+    reversibility="reversible",
+    externality="local_only",
+    absence_is_proof=True,
+    disjoint=lambda key: [f"line {key}"],
+)
 def append(key: str) -> dict:
     append_line(key)
     return {"key": key}

@@ -4,7 +4,8 @@
 Rules
 1. Nothing dispatched is not_attempted, whatever was said.
 2. A definite look outranks the executor: a match is finalized (initiated where the look projects the pending
-   state), a contrary failed, anything unclear indeterminate.
+   state), a contrary failed, anything unclear indeterminate. But a match is not the doing of an executor that said
+   rejected: failed is claimed, and the look contradicts it.
 3. Without a look the executor's word is all there is: ok is finalized, accepted is initiated (an id is no
    durability), rejected is failed, an exception or silence is indeterminate.
 4. Confidence: a definite look is verified, an unclear one ambiguous; without a look an exception or silence
@@ -54,6 +55,8 @@ def claimed_finality(
     # Rule 2
     match situation:
         case Situation.MATCH:
+            if said is ExecutorSaid.REJECTED:
+                return EffectFinality.FAILED
             return EffectFinality.INITIATED if projects_pending else EffectFinality.FINALIZED
         case Situation.CONTRARY:
             return EffectFinality.FAILED

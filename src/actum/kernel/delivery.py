@@ -12,6 +12,8 @@ Rules
 5. A row that was claimed and not dispatched becomes ready again; attempts were counted at the claim, so a poison
    row ends as a dead letter too.
 6. The wait before another attempt doubles from one second up to five minutes, spread by the row's own id.
+7. What a look could not tell is looked at again after as long as it has been unknown, from one second up to five
+   minutes.
 """
 
 from __future__ import annotations
@@ -53,6 +55,12 @@ def row_after_lost_claim(*, attempts: int, attempts_max: int) -> OutboxState:
 
 CRASHES_MAX = 5
 """How many claims may end in a stopped process, beyond the handled attempts, before a row is a dead letter."""
+
+
+def look_wait_ms(*, unknown_for_ms: int) -> int:
+    """Return how long to wait before another look at what no look could tell: as long again as it is unknown."""
+    # Rule 7
+    return min(max(unknown_for_ms, BACKOFF_MS_MIN), BACKOFF_MS_MAX)
 
 
 def backoff_ms(outbox_id: str, *, attempts: int) -> int:

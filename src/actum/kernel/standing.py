@@ -11,6 +11,8 @@ Rules
    cancellation, recorded decision, or a person's answer about what could not be seen.
 7. A recorded decision completes only a turn in which nothing was said to be done without an execution.
 8. The evidence digest covers every receipt of the turn.
+9. What repeats an effect under its key stands as that effect does: failed where it failed, queued until its end is
+   known, and completed only where it completes.
 """
 
 from __future__ import annotations
@@ -38,7 +40,10 @@ class ChainEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rows of one turn say. ``receipts`` are the payload digests of all receipts, in order."""
+    """What the rows of one turn say. ``receipts`` are the payload digests of all receipts, in order.
+
+    ``repeated`` are the ends of the effects of other turns that this one repeats; None is one whose end is open.
+    """
 
     visits: tuple[StepState, ...]
     undecided: bool
@@ -53,6 +58,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     receipts: tuple[str, ...]
     decisions: int
     unbacked_assertions: int
+    repeated: tuple[ChainEnd | None, ...] = ()
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +96,7 @@ def stand(facts: Facts) -> Standing:
 def _failure(facts: Facts) -> Standing | None:
     # Rule 1
     found = facts.failure
-    for chain in facts.chains:
+    for chain in (*facts.chains, *(end for end in facts.repeated if end is not None)):  # Rules 1 and 9
         if chain.refused is not None:
             found = found or (FailureCategory.NATIVE_EXECUTION, chain.refused)
         elif chain.status is EffectStatus.FAILED:
@@ -106,6 +112,9 @@ def _failure(facts: Facts) -> Standing | None:
 
 
 def _ended(facts: Facts) -> Standing:
+    # Rule 9
+    if any(end is None or _completes(end, facts) is None for end in facts.repeated):
+        return Standing(state=ActivityState.QUEUED, label="waits for the first of its key")
     labels: list[str] = []
     earned = False
     for chain in facts.chains:

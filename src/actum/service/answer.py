@@ -33,6 +33,7 @@ from actum.model.walk import QuestionDraft
 from actum.model.work import StepState, WorkItem
 from actum.ports.store import EffectRow, QualificationRow, Tx
 from actum.service import content
+from actum.service.keys import find_key
 from actum.service.line import Line
 from actum.service.points import commit
 from actum.service.rows import Walked, add_effect_row, failed, step_settled, write_walk
@@ -107,9 +108,7 @@ def confirm(
     return [row.outbox_id if isinstance(row, OutboxRow) else row for row in confirmed]
 
 
-def _handed(
-    line: Line, confirmed: list[OutboxRow | str], given: list[OutboxRow]
-) -> list[OutboxRow | str]:
+def _handed(line: Line, confirmed: list[OutboxRow | str], given: list[OutboxRow]) -> list[OutboxRow | str]:
     """Name the rows that are claimed for this runner before anybody can see them, so that none looks left behind."""
     given[:] = [row for row in confirmed if isinstance(row, OutboxRow) and row.state is OutboxState.CLAIMED]
     line.handed.update([row.outbox_id for row in given])
@@ -139,7 +138,7 @@ def _confirm(
     now = line.now()
     _answer(tx, question, by=person.name, answer="confirmed", now_ms=now)
     intent = intent_digest(descriptor, principal=item.principal)
-    bound = tx.find_idempotent(descriptor.capability, descriptor.idempotency_key)
+    bound = find_key(tx, descriptor.capability, descriptor.idempotency_key)
     if bound is not None:
         return _confirmed_twice(line, tx, proposal, bound=bound, intent=intent)
     # Rule 2

@@ -12,6 +12,9 @@ Rules
 7. Nothing that was dispatched is called again but by the rules of `actum.kernel.delivery`.
 8. A process that was held up and has lost its row does not call the executor any more.
 9. One row whose record cannot be read is refused by itself and stops no other.
+10. Between the two looks of an effect nothing else acts on what it touches: a batch leaves in waves.
+11. Another attempt whose look before already sees the expected value is not made: the first one came late.
+12. A grant is in force at the mark and still when the executor is called.
 
 Every commit here stands behind a named crash point; a commit without one fails a test.
 """
@@ -39,10 +42,11 @@ from actum.service.holder import still_ours
 from actum.service.job import Job, expected_of, load_job, look_request, sealing_of
 from actum.service.line import LEASE_MS, Line
 from actum.service.not_attempted import seal_not_attempted
-from actum.service.outcome import finish_execution, move_after_seal, postpone, set_running
+from actum.service.outcome import finish_execution, leave_to_look, move_after_seal, postpone, set_running
 from actum.service.points import AFTER_EXECUTE, BEFORE_EXECUTE, BEFORE_LOOK, commit, reach
 from actum.service.seal import seal
 from actum.service.standing import set_dispatched
+from actum.service.waves import waves_of
 
 _SEAL = take_seal()
 BATCH_MAX = 64
@@ -74,14 +78,23 @@ def claim_due(line: Line, *, limit: int = BATCH_MAX, lease_ms: int = LEASE_MS) -
 def deliver(line: Line, rows: Sequence[OutboxRow]) -> None:
     """Take claimed rows through check, mark, act, look and seal, a commit for each stage of all of them."""
     jobs, unreadable = _load(line, rows)
+    if unreadable:
+        seal_not_attempted(line, unreadable)
+    # Rule 10
+    for at, wave in enumerate(waves_of(jobs)):
+        # What an earlier wave did is not yet in what was loaded before it.
+        _deliver_wave(line, wave if at == 0 else _load(line, [job.row for job in wave])[0])
+
+
+def _deliver_wave(line: Line, jobs: Sequence[Job]) -> None:
     try:
         for job in jobs:
             check(line, job)
         _look_before(line, [job for job in jobs if job.refused is None and job.postponed is None])
-        waiting = [job for job in jobs if job.postponed is not None]
+        waiting = [job for job in jobs if job.postponed is not None or job.seen_already]
         if waiting:
-            commit(line, "postpone", lambda tx: [postpone(line, tx, job) for job in waiting])
-        due = [job for job in jobs if job.postponed is None]
+            commit(line, "postpone", lambda tx: [_let_wait(line, tx, job) for job in waiting])
+        due = [job for job in jobs if job.postponed is None and not job.seen_already]
         _mark(line, due)
         going = [job for job in due if job.refused is None and job.execution is not None]
         for job in going:
@@ -89,13 +102,20 @@ def deliver(line: Line, rows: Sequence[OutboxRow]) -> None:
         _look_after(line, going)
         if going:
             commit(line, "seal", lambda tx: [_settle(line, tx, job) for job in going])
-        stopped = [(job.row, job.refused) for job in due if job.refused is not None] + unreadable
+        stopped = [(job.row, job.refused) for job in due if job.refused is not None]
         if stopped:
             seal_not_attempted(line, stopped)
     finally:
         for job in jobs:
             if job.held is not None:
                 job.held.close()
+
+
+def _let_wait(line: Line, tx: Tx, job: Job) -> None:
+    if job.seen_already:
+        leave_to_look(line, tx, job)
+    else:
+        postpone(line, tx, job)
 
 
 def _load(line: Line, rows: Sequence[OutboxRow]) -> tuple[list[Job], list[tuple[OutboxRow, Refused]]]:
@@ -155,10 +175,13 @@ def _look_before(line: Line, jobs: Sequence[Job]) -> None:
         seen = line.looker.look_many(asked)
     except EnvironmentFault as error:  # Rule 5
         for job in jobs:
-            job.postponed = error.code
+            job.postponed, job.unseen = error.code, True
         return
     for job, look in zip(jobs, seen, strict=True):
         job.before = look
+        # Rule 11
+        tried = job.row.dispatched_at_ms is not None
+        job.seen_already = tried and look.observed is not None and look.observed == expected_of(job)
 
 
 def _mark(line: Line, jobs: Sequence[Job]) -> None:
@@ -203,6 +226,10 @@ def _mark_one(line: Line, tx: Tx, job: Job) -> bool:
     row = job.row
     if job.execution is None:
         raise InvariantViolation("a marked row has an execution", row=row.outbox_id)
+    # Rule 12
+    if job.grant is not None and line.now() >= job.grant.grant.expires_at_ms:
+        job.refused = Refused(reason="grant_expired")
+        return False
     if row.grant_id is not None and not tx.use_grant(row.grant_id, outbox_id=row.outbox_id):
         job.refused = Refused(reason="grant_used")
         return False
@@ -232,9 +259,16 @@ def _execute(line: Line, job: Job) -> None:
     if not line.store.glance(lambda tx: _is_ours(tx, job.row, now_ms=line.now())):
         job.execution = None
         return
+    # Rule 12: it is marked, so its look says how it ends; nobody else was asked.
+    if job.grant is not None and line.now() >= job.grant.grant.expires_at_ms:
+        job.not_called = "grant_expired"
+        return
     try:
         report = job.capability.executor.execute(dispatch, job.held)
-    except Exception as error:  # After dispatch an exception is the executor's word, not an end of the run.
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # After dispatch an exception is the executor's word, not an end of the run.
         raised = {
             "raised": type(error).__name__,
             **({"code": error.code} if isinstance(error, ActumError) else {}),

@@ -53,6 +53,12 @@ class Job(Backing, kw_only=True):
     look: SeenLook | None = None
     refused: Refused | None = None
     postponed: str | None = None
+    unseen: bool = False
+    """Whether it waits only because nobody could look: that is no attempt of its own."""
+    seen_already: bool = False
+    """Whether the look before another attempt saw what the first one was to bring about."""
+    not_called: str | None = None
+    """Why a marked row was not called after all."""
 
     def view(self) -> EffectView:
         """Return what executor and verifier may know."""
@@ -167,4 +173,5 @@ def sealing_of(job: Job, *, finished_at_ms: int) -> Sealing:
         finished_at_ms=max(finished_at_ms, job.execution.started_at_ms),
         reasoning_route=job.route,
         content_model_id=job.content_model_id,
+        failure_code=job.not_called,
     )

@@ -6,6 +6,8 @@ Nothing that was dispatched is called again but by the rules of `actum.kernel.de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from actum.kernel.delivery import backoff_ms, row_after_lost_claim
@@ -29,8 +31,20 @@ RUNNING_VISITS = (StepState.RUNNING, StepState.CHECK_REQUIRED)
 
 
 def postpone(line: Line, tx: Tx, job: Job) -> None:
-    """Let a row wait whose world could not be reached, or leave it as a dead letter after too many times."""
+    """Let a row wait whose world could not be reached, or leave it as a dead letter after too many times.
+
+    Where nobody could look, the row waits longer each time and is never a dead letter for it: that a verifier is gone
+    says nothing about the effect.
+    """
     row = job.row
+    if job.unseen:
+        wait = backoff_ms(row.outbox_id, attempts=row.epoch)
+        tx.move_outbox(
+            row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.RETRY_WAIT,
+            not_before_ms=line.now() + wait,
+        )  # fmt: skip
+        refresh(tx, row.turn_id, now_ms=line.now())
+        return
     to = row_after_lost_claim(attempts=row.attempts, attempts_max=job.capability.info.attempts_max)
     if to is OutboxState.READY:
         wait = backoff_ms(row.outbox_id, attempts=row.attempts)
@@ -40,6 +54,19 @@ def postpone(line: Line, tx: Tx, job: Job) -> None:
         )  # fmt: skip
     elif tx.move_outbox(row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.DEAD):
         dead_letter(line, tx, row, why=str(job.postponed))
+    refresh(tx, row.turn_id, now_ms=line.now())
+
+
+def leave_to_look(line: Line, tx: Tx, job: Job) -> None:
+    """Leave a row to a settlement's look: before its next attempt the world already was as it should become."""
+    row = job.row
+    if not tx.move_outbox(
+        row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.CHECK_REQUIRED,
+        not_before_ms=line.now(),
+    ):  # fmt: skip
+        return
+    shown = {"capability": row.capability, "outbox_id": row.outbox_id, "why": "seen before another attempt"}
+    _ask_check(line, tx, row, shown=shown)
     refresh(tx, row.turn_id, now_ms=line.now())
 
 
@@ -126,19 +153,21 @@ def move_after_seal(line: Line, tx: Tx, row: OutboxRow, *, state: OutboxState, g
 
 
 def _ask_to_check(line: Line, tx: Tx, row: OutboxRow, *, graded: Graded) -> None:
+    shown: dict[str, object] = {
+        "capability": row.capability,
+        "outbox_id": row.outbox_id,
+        "finality": graded.pair.finality.value,
+        "confidence": graded.pair.confidence.value,
+        "reasons": [reason.value for reason in graded.reasons],
+    }
+    _ask_check(line, tx, row, shown=shown)
+
+
+def _ask_check(line: Line, tx: Tx, row: OutboxRow, *, shown: Mapping[str, object]) -> None:
     tx.set_visit(row.turn_id, row.step_id, state=StepState.CHECK_REQUIRED)
-    shown = msgspec.json.encode(
-        {
-            "capability": row.capability,
-            "outbox_id": row.outbox_id,
-            "finality": graded.pair.finality.value,
-            "confidence": graded.pair.confidence.value,
-            "reasons": [reason.value for reason in graded.reasons],
-        }
-    )
     ask(
         line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.CHECK_REQUIRED,
-        subject_ref=row.outbox_id, shown=shown,
+        subject_ref=row.outbox_id, shown=msgspec.json.encode(shown),
     )  # fmt: skip
 
 

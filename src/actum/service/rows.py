@@ -28,6 +28,7 @@ from actum.model.work import StepState, StepVisit
 from actum.ports.store import DecisionRow, EffectRow, QualificationRow, Tx
 from actum.service import content, record
 from actum.service.holder import still_ours
+from actum.service.keys import bind_key, find_key
 from actum.service.line import LEASE_MS, Line
 from actum.service.stage import Staged
 from actum.service.standing import refresh
@@ -179,7 +180,7 @@ def _bound(tx: Tx, one: Staged) -> tuple[str, str] | None:
     if one.effect is None:
         return None
     descriptor = one.effect.descriptor
-    return tx.find_idempotent(descriptor.capability, descriptor.idempotency_key)
+    return find_key(tx, descriptor.capability, descriptor.idempotency_key)
 
 
 def _write_effect(tx: Tx, one: Staged, sealed: Effect) -> None:
@@ -263,7 +264,7 @@ def add_effect_row(
     )
     tx.add_outbox(row)
     if state is not OutboxState.SETTLED:
-        tx.bind_idempotent(capability, key, intent_digest=intent, outbox_id=row.outbox_id)
+        bind_key(tx, capability, key, intent_digest=intent, outbox_id=row.outbox_id)
         if claim and line.holder and still_ours(line, tx):
             return tx.claim_row(row.outbox_id, holder=line.holder, lease_until_ms=now + LEASE_MS) or row
     return row

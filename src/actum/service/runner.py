@@ -7,6 +7,7 @@ Rules
 3. A runner that lost its lease stops before it touches the world.
 4. Every start reconciles before it claims anything.
 5. A turn that waits for no person and no row is walked on, whatever stopped its walk: a stop, a duplicate.
+6. What nobody knows is looked at when it is due, later each time, and a verifier that is gone stops no other work.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from actum.kernel.delivery import look_wait_ms
 from actum.kernel.recovery import Reconciliation
 from actum.model.activity import Activity, ActivityFilter, ActivityState
 from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
-from actum.model.errors import EnvironmentFault
+from actum.model.errors import EnvironmentFault, RefusedError
 from actum.model.grading import EffectFinality
 from actum.ports.store import RunnerRow, Tx
 from actum.service.deliver import claim_due, deliver
@@ -105,9 +107,35 @@ def release(line: Line, *, epoch: int) -> None:
 
 
 def look_at_unknown(line: Line) -> int:
-    """Look once more at everything that needs checking; return how many looks could tell (recovery's look)."""
+    """Look once more at what needs checking and is due for it; return how many looks could tell (rule 6)."""
+    now = line.now()
     rows = line.store.read(lambda tx: [*tx.outbox_in(OutboxState.CHECK_REQUIRED), *_pending(tx)])
-    return sum(look_again(line, row.outbox_id).told for row in rows)
+    told = 0
+    untold: list[OutboxRow] = []
+    for row in rows:
+        if row.not_before_ms > now:
+            continue
+        try:
+            found = look_again(line, row.outbox_id).told
+        except EnvironmentFault:
+            untold.append(
+                row
+            )  # Its turn to be looked at comes again; the verifier may be gone for all of them.
+            break
+        except RefusedError:
+            continue  # Somebody settled it meanwhile.
+        told += found
+        if not found:
+            untold.append(row)
+    if untold:
+        commit(line, "look_later", lambda tx: [_look_later(line, tx, row) for row in untold])
+    return told
+
+
+def _look_later(line: Line, tx: Tx, row: OutboxRow) -> None:
+    now = line.now()
+    wait = look_wait_ms(unknown_for_ms=now - (row.dispatched_at_ms or row.created_at_ms))
+    tx.move_outbox(row.outbox_id, epoch=row.epoch, state=row.state, to=row.state, not_before_ms=now + wait)
 
 
 def _pending(tx: Tx) -> list[OutboxRow]:
@@ -136,11 +164,9 @@ def _page_before(before: str) -> Callable[[Tx], list[Activity]]:
 
 
 def walk_turns(line: Line, turn_ids: Iterable[str]) -> int:
-    """Walk on those of some turns that wait neither for a person nor for a row; return how many were."""
+    """Walk on those of some turns that wait neither for a person nor for a row; return how many moved by it."""
     free = [turn_id for turn_id in turn_ids if line.store.glance(_free(turn_id))]
-    for turn_id in free:
-        walk(line, turn_id)
-    return len(free)
+    return sum([walk(line, turn_id) for turn_id in free])
 
 
 def _free(turn_id: str) -> Callable[[Tx], bool]:
@@ -162,9 +188,11 @@ def run_until_idle(line: Line, *, reconciled: Reconciliation, look: bool = True)
     ran = Ran(reconciled=reconciled)
     if look:
         ran.looked = look_at_unknown(line)
-    seal_unsealed(line)
     while True:
         _drain(line, ran)
+        seal_unsealed(
+            line
+        )  # Somebody may refuse at any time: a turn is not over before its refusal is sealed.
         walked = walk_waiting(line)
         ran.walked += walked
         if not walked:

@@ -9,6 +9,7 @@ Rules
 4. Happened and did-not settle the row; stop ends the wait without repeating anything.
 5. An acknowledged failure says who saw it and when.
 6. A dead letter that was never dispatched is given up by a person and sealed as not attempted.
+7. A look that matches settles nothing where the executor said rejected: somebody else may have done it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from actum.model import foreign
 from actum.model.activity import ActivityState
 from actum.model.delivery import Execution, ExecutionKind, OutboxKind, OutboxRow, OutboxState
 from actum.model.errors import InvariantViolation, Refused, RefusedError, UsageError
-from actum.model.grading import EffectFinality, Graded, Situation
+from actum.model.grading import EffectFinality, ExecutorSaid, Graded, Situation
 from actum.model.grant import Authn, Grant, GrantPurpose
 from actum.model.question import QuestionReason
 from actum.ports.store import ReceiptRow, Tx
@@ -58,9 +59,13 @@ def look_again(line: Line, outbox_id: str) -> Settled:
     if request is None:
         return _untold(row, last)
     seen = line.looker.look(request)
-    sealing = msgspec.structs.replace(sealing, looks=(seen,), finished_at_ms=line.now())
+    acted = line.store.read(lambda tx: _acted(tx, outbox_id))
+    # Rule 7
+    said = ExecutorSaid.REJECTED if acted.executor_said is ExecutorSaid.REJECTED else None
+    sealing = msgspec.structs.replace(sealing, looks=(seen,), said=said, finished_at_ms=line.now())
     _, graded = grade(line, sealing)
     tells = graded.situation in (Situation.MATCH, Situation.CONTRARY)
+    tells = tells and graded.pair.finality is not EffectFinality.INDETERMINATE
     if graded.situation is Situation.CONTRARY and line.store.read(lambda tx: may_still_act(line, tx, row)):
         return _untold(row, last)
     if not tells and _same_grade(last, graded):
@@ -218,7 +223,7 @@ def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Se
         decision_digest=backing.decision_digest,
         grant_digest=None,
         dispatched=True,
-        said=None,  # In a settlement only looks and people are heard, not the executor's old word.
+        said=None,  # Only looks and people are heard; of the executor's old word only a no counts (rule 7).
         acknowledged=False,
         result=None if result is None else foreign.to_plain(result),
         looks=(),

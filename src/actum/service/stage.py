@@ -6,7 +6,8 @@ Rules
 2. A descriptor that does not validate gets no digest, and its proposal is refused visibly.
 3. A flagged effect is rehearsed in isolation before anybody is asked; a failed rehearsal is not asked about.
 4. The idempotency key is the caller's or derived from item, step and intent. A key that is bound to the same
-   intent leads to the first receipt, one bound to another intent is a conflict; neither runs anything. A given
+   intent leads to the first receipt, one bound to another intent is a conflict; neither runs anything. A row that
+   ended without an attempt has its key no longer (`actum.service.keys`). A given
    key is looked up before anything is described: the world it is repeated in is the one the first time made.
 5. What a person will be shown is frozen with the question.
 """
@@ -36,6 +37,7 @@ from actum.model.walk import Stage
 from actum.ports.capability import Capability, DescribeContext, Described
 from actum.ports.effect_view import EffectView
 from actum.ports.store import Tx
+from actum.service.keys import find_key
 from actum.service.line import Line
 from actum.service.view import TurnView
 
@@ -113,7 +115,7 @@ def stage_effect(line: Line, view: TurnView, stage: Stage, *, step_id: str, give
 def _known(tx: Tx, view: TurnView, stage: Stage, *, key: str) -> str | Refused | None:
     """Return the row that already has these very arguments under this key, or why it may not be repeated."""
     # Rule 4
-    bound = tx.find_idempotent(stage.capability, key)
+    bound = find_key(tx, stage.capability, key)
     row = None if bound is None else tx.outbox(bound[1])
     effect = None if row is None else tx.effect(row.effect_digest or "")
     proposal = None if effect is None else tx.proposal(effect.proposed_action_id)

@@ -15,6 +15,7 @@ from actum.model.work import StepState
 from actum.ports.store import ReceiptEnd, ReceiptRow, TurnRows, Tx
 
 OPEN = QuestionState.OPEN.value
+REPEATS = "duplicate_of:"
 SETTLED_VISITS = (StepState.DONE, StepState.FAILED)
 
 
@@ -100,6 +101,33 @@ def facts_of(tx: Tx, turn_id: str, rows: TurnRows, *, looking: bool) -> Facts:
         receipts=tuple(end.payload_digest for end in rows.receipts),
         decisions=rows.decisions,
         unbacked_assertions=sum(row is None or row not in executed for row in rows.assertions),
+        repeated=_repeated(tx, turn_id) if ProposalState.SUPERSEDED.value in rows.proposals else (),
+    )
+
+
+def _repeated(tx: Tx, turn_id: str) -> tuple[ChainEnd | None, ...]:
+    """Return the end of each effect that a turn repeats, None where it is open."""
+    refusals = [proposal.refusal or "" for proposal in tx.proposals(turn_id)]
+    named = [word.removeprefix(REPEATS) for word in refusals if word.startswith(REPEATS)]
+    return tuple(_end_of_row(tx, outbox_id) for outbox_id in dict.fromkeys(named))
+
+
+def _end_of_row(tx: Tx, outbox_id: str) -> ChainEnd | None:
+    row, receipts = tx.outbox(outbox_id), tx.receipts_of_row(outbox_id)
+    if row is None or row.state not in (OutboxState.SETTLED, OutboxState.DEAD) or not receipts:
+        return None
+    last = receipts[-1]
+    return chain_end(
+        tx,
+        ReceiptEnd(
+            receipt_id=last.receipt_id,
+            payload_digest=last.payload_digest,
+            outbox_id=outbox_id,
+            kind=last.kind,
+            finality=last.graded_finality,
+            confidence=last.graded_confidence,
+            status=last.status,
+        ),
     )
 
 

@@ -18,7 +18,7 @@ from actum.model.errors import InvariantViolation, Refused
 from actum.model.process import Step
 from actum.model.walk import Decided, LadderContext, ModelReply, NeedModel, Residual
 from actum.model.work import StepState
-from actum.ports.store import VisitRow
+from actum.ports.store import Tx, VisitRow
 from actum.service import record
 from actum.service.line import Line
 from actum.service.points import commit
@@ -30,12 +30,13 @@ OVERTAKEN_MAX = 20
 """How often a walk is made again because another process walked the same turn."""
 
 
-def walk(line: Line, turn_id: str, *, reply: ModelReply | None = None) -> None:
-    """Walk a turn as far as it goes without a person, a model or the world."""
+def walk(line: Line, turn_id: str, *, reply: ModelReply | None = None) -> bool:
+    """Walk a turn as far as it goes without a person, a model or the world; tell whether anything came of it."""
     for _ in range(OVERTAKEN_MAX):
         view = line.store.read(lambda tx: load_view(line, tx, turn_id))
-        if _write(line, view, find(line, view, reply=reply)):
-            return
+        written, moved = _write(line, view, find(line, view, reply=reply))
+        if written:
+            return moved
     raise InvariantViolation("a turn is walked by one process at a time", turn=turn_id)
 
 
@@ -106,5 +107,18 @@ def _base(view: TurnView) -> frozenset[tuple[str, StepState]]:
     return frozenset((visit.step_id, visit.state) for visit in view.visits.values())
 
 
-def _write(line: Line, view: TurnView, walked: Walked) -> bool:
-    return commit(line, "walk", lambda tx: write_walk(line, tx, view, walked))
+def _write(line: Line, view: TurnView, walked: Walked) -> tuple[bool, bool]:
+    """Write a walk; return whether it was written, and whether the turn is another one by it."""
+    turn_id = view.turn.turn_id
+
+    def work(tx: Tx) -> tuple[bool, bool]:
+        before = _stands(tx, turn_id)
+        written = write_walk(line, tx, view, walked)
+        return written, _stands(tx, turn_id) != before
+
+    return commit(line, "walk", work)
+
+
+def _stands(tx: Tx, turn_id: str) -> tuple[object, ...]:
+    activity = tx.activity(turn_id)
+    return tx.turn_rows(turn_id), activity and activity.state, activity and activity.label

@@ -69,6 +69,8 @@ def _info(capability: str) -> CapabilityInfo:
         attempts_max=3,
         verifier_ref=VERIFIER_REF,
         data_classes=("file_content",),
+        # The trash is a place of its own that no resource of these two names.
+        resources_are_all=capability not in (project.TRASH, project.RESTORE),
     )
     if capability == project.DELETE:
         # What cannot be taken back is not tried again by itself.

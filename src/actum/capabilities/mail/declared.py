@@ -65,6 +65,7 @@ class MailDraft:
             verifier_ref=_VERIFIERS,
             timeout_ms=config.timeout_ms,
             data_classes=("personal",),
+            resources_are_all=True,
         )
 
     def describe(self, arguments: dict[str, object], *, context: DescribeContext) -> Described | Refused:

@@ -136,6 +136,7 @@ class SubjectRecord:
         attempts_max=5,
         verifier_ref="actum.capabilities.subject:verifiers",
         data_classes=("record",),
+        resources_are_all=True,
     )
 
     def __init__(self, store: Store, *, clock: Clock, ids: Ids) -> None:
