@@ -15,12 +15,17 @@ _executions = Mapping("execution", Execution)
 _receipts = Mapping("receipt", ReceiptRow)
 _leaves = Mapping("log_leaf", LeafRow)
 _runners = Mapping("runner", RunnerRow)
+# Ids follow the clocks of those who gave them out; the log is one order for all, and that is what newest means.
+LOGGED = (
+    "coalesce((SELECT l.seq FROM log_leaf l WHERE l.tenant = receipt.tenant"
+    " AND l.payload_digest = receipt.payload_digest), -1)"
+)
 _EXECUTION = _executions.select("execution_id = ?")
 _EXECUTIONS_OF_ROW = _executions.select("outbox_id = ?", order="execution_id")
 _RECEIPT = _receipts.select("receipt_id = ?")
 _RECEIPT_OF_PAYLOAD = _receipts.select("payload_digest = ?")
-_RECEIPTS_OF_TURN = _receipts.select("turn_id = ?", order="receipt_id")
-_RECEIPTS_OF_ROW = _receipts.select("outbox_id = ?", order="receipt_id")
+_RECEIPTS_OF_TURN = _receipts.select("turn_id = ?", order=f"{LOGGED}, receipt_id")
+_RECEIPTS_OF_ROW = _receipts.select("outbox_id = ?", order=f"{LOGGED}, receipt_id")
 _LEAVES = _leaves.select("seq >= ?", order="seq")
 _RUNNER = _runners.select()
 
@@ -61,11 +66,11 @@ class EvidenceRows(Rows):
         self.add(_receipts, row, tenant=row.tenant)
 
     def receipts(self, turn_id: str) -> list[ReceiptRow]:
-        """Return the receipts of a turn, oldest first."""
+        """Return the receipts of a turn, oldest first by the log."""
         return self.many(_receipts, _RECEIPTS_OF_TURN, turn_id)
 
     def receipts_of_row(self, outbox_id: str) -> list[ReceiptRow]:
-        """Return the receipts of an outbox row, oldest first."""
+        """Return the receipts of an outbox row, oldest first by the log."""
         return self.many(_receipts, _RECEIPTS_OF_ROW, outbox_id)
 
     def receipt(self, receipt_id: str) -> ReceiptRow | None:

@@ -119,7 +119,7 @@ class GroupCommit(ABC, Generic[X]):
 
     def _stop_misuse(self) -> None:
         # Rule 4
-        if self._writer_thread == threading.get_ident():
+        if self._writer_thread == threading.get_ident() and self._writing.locked():
             raise InvariantViolation("write_within_write", store=self._where)
         if self._pid != os.getpid():
             raise InvariantViolation("store_used_after_fork", store=self._where)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from actum.adapters.store.evidence_rows import LOGGED
 from actum.adapters.store.rows import Rows
 from actum.ports.store import ReceiptEnd, TurnRows
 
@@ -16,8 +17,8 @@ UNION ALL SELECT 'proposal', proposed_action_id, state, {_NONE}, {_NONE}, {_NONE
   FROM proposal WHERE tenant = ? AND turn_id = ?
 UNION ALL SELECT 'row', outbox_id, state, {_NONE}, {_NONE}, {_NONE}, {_NONE}
   FROM outbox WHERE tenant = ? AND turn_id = ?
-UNION ALL SELECT 'receipt', receipt_id, payload_digest, outbox_id, kind, graded_finality || ' ' || graded_confidence,
-       status
+UNION ALL SELECT 'receipt', receipt_id, payload_digest, outbox_id, kind,
+       graded_finality || ' ' || graded_confidence || ' ' || {LOGGED}, status
   FROM receipt WHERE tenant = ? AND turn_id = ?
 UNION ALL SELECT 'assertion', assertion_id, outbox_id, {_NONE}, {_NONE}, {_NONE}, {_NONE}
   FROM assertion WHERE tenant = ? AND turn_id = ? AND asserts IS NOT NULL
@@ -27,11 +28,15 @@ UNION ALL SELECT 'decision', digest, {_NONE}, {_NONE}, {_NONE}, {_NONE}, {_NONE}
 _SELECTS = 7
 
 
+def _logged(row: tuple[str | None, ...]) -> tuple[int, str]:
+    return int(str(row[4]).split(" ")[2]), str(row[0])
+
+
 class StandingRows(Rows):
     """The one query behind every activity row."""
 
     def turn_rows(self, turn_id: str) -> TurnRows:
-        """Return the states of everything that belongs to a turn; receipts are oldest first."""
+        """Return the states of everything that belongs to a turn; receipts are oldest first by the log."""
         found: dict[str, list[tuple[str | None, ...]]] = {}
         for row in self.rows(_SQL, *(self.tenant, turn_id) * _SELECTS):
             found.setdefault(row[0], []).append(tuple(row[1:]))
@@ -45,7 +50,7 @@ class StandingRows(Rows):
                 confidence=str(row[4]).split(" ")[1],
                 status=row[5],
             )
-            for row in sorted(found.get("receipt", []), key=lambda row: str(row[0]))
+            for row in sorted(found.get("receipt", []), key=_logged)
         ]
         return TurnRows(
             visits=[str(row[1]) for row in found.get("visit", [])],

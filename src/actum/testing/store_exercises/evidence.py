@@ -61,6 +61,25 @@ def an_execution_has_one_receipt(bench: Bench) -> None:
     assert refused(lambda: store.write(lambda tx: tx.add_receipt(again))) == "receipt_execution_once"
 
 
+def receipts_are_in_the_order_of_the_log(bench: Bench) -> None:
+    """The newest receipt is the one logged last, whatever the clocks said that gave the ids."""
+    store, s = bench.store(), Samples()
+    turn_id = store.write(lambda tx: s.begun(tx))
+    first = store.write(lambda tx: s.sealed(tx, turn_id, receipt_id="Z9"))
+    row = store.read(lambda tx: tx.outbox(first.outbox_id))
+    assert row is not None
+    settling = s.execution(row, kind=ExecutionKind.SETTLEMENT, finished_at_ms=NOW)
+    second = s.receipt(settling, receipt_id="A0", settles=first.receipt_id)
+    store.write(lambda tx: [tx.add_execution(settling), tx.add_receipt(second)])
+    for seq, receipt in enumerate((first, second)):
+        leaf = s.leaf(seq, payload_digest=receipt.payload_digest)
+        store.write(lambda tx, leaf=leaf: tx.add_leaf(leaf))
+    assert store.read(lambda tx: tx.receipts(turn_id)) == [first, second]
+    assert store.read(lambda tx: tx.receipts_of_row(first.outbox_id)) == [first, second]
+    ends = store.read(lambda tx: tx.turn_rows(turn_id)).receipts
+    assert [end.receipt_id for end in ends] == ["Z9", "A0"]
+
+
 def a_receipt_says_what_the_row_can_bear(bench: Bench) -> None:
     """No receipt before its execution ended; none of what was not dispatched says that it happened."""
     store, s = bench.store(), Samples()
@@ -153,6 +172,7 @@ def assertions_events_and_facts_come_back(bench: Bench) -> None:
 EXERCISES = (
     an_execution_is_finished_once,
     an_execution_has_one_receipt,
+    receipts_are_in_the_order_of_the_log,
     a_receipt_says_what_the_row_can_bear,
     the_log_has_no_gap_and_only_grows,
     the_runner_s_lease_has_one_holder,
