@@ -110,8 +110,6 @@ class GroupCommit(ABC, Generic[X]):
                     case _State.TAKEN:
                         # Whoever made it was interrupted before saying how it ended.
                         raise commit_unknown(self._where)  # Rule 3
-                    case _State.ENDED:
-                        pass
 
     def commits(self) -> int:
         """Return how many commits this object made since it was opened."""
