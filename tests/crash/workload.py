@@ -153,6 +153,7 @@ class Day:
         for _ in range(12):
             self._answer_all()
             self.kernel.run()
+            self.kernel.run()  # Before anybody answers, what nobody saw is looked at once more.
             self._renew()
             self.clock.step(STEP_MS)
             if not self._open():
