@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -139,3 +141,32 @@ def test_a_grade_that_was_not_observed_is_said_to_be_a_persons_word(desk: Desk) 
 def test_an_unknown_id_ends_with_1(desk: Desk) -> None:
     assert desk("show", "01NOPE").code == 1
     assert desk("explain", "sha256:" + "0" * 64).code == 1
+
+
+UNGUARDED = """
+from actum import Kernel
+
+kernel = Kernel.open(".actum")
+
+
+@kernel.action("bell.ring", reversibility="reversible", externality="local_only")
+def ring(times: int) -> dict:
+    return {"rung": times}
+
+
+@ring.verifier(expect=lambda times: {"rung": times})
+def look(times: int) -> dict:
+    return {"rung": times}
+
+
+kernel.confirm(ring(1).question_ids())
+kernel.run()
+kernel.close()
+"""
+
+
+def test_explain_says_why_a_look_could_not_tell(desk: Desk) -> None:
+    (desk.folder / "bell.py").write_text(UNGUARDED)
+    subprocess.run([sys.executable, "bell.py"], cwd=desk.folder, check=True)
+    turn = desk.good("activity", "--json").lines()[0]["turn_id"]
+    assert 'guard your script with if __name__ == "__main__":' in desk.good("explain", turn).out

@@ -15,6 +15,7 @@ class Action:
 
     def __init__(self, function: FunctionAction) -> None:
         self._function = function
+        function.face = self
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
 

@@ -22,9 +22,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
-from actum.bootstrap import registering
+from actum.bootstrap import given, registering
 from actum.bootstrap.action import Action
 from actum.bootstrap.answering import Answering
 from actum.bootstrap.opening import Opened
@@ -116,21 +116,30 @@ class Kernel(Answering):
         recipients: Callable[..., list[str]] | None = None,
         destinations: Sequence[str] = (),
         rehearse: Callable[..., Any] | None = None,
+        disjoint: Callable[..., list[str]] | None = None,
     ) -> Callable[[Callable[..., Any]], Action]:
-        """Make a function the executor of an action; it can be proposed once it has a verifier."""
+        """Make a function the executor of an action; it can be proposed once it has a verifier.
+
+        ``disjoint`` returns for the arguments the names of everything the action touches and its verifier reads;
+        effects without a name in common share their commits. Without it each effect is alone between its looks.
+        """
+        counts = {"consistency_window_ms": consistency_window_ms, "attempts_max": attempts_max}
+        for name, value in counts.items():
+            given.number(value, name=name)
         info = info_of(
-            capability,
-            reversibility=Reversibility(reversibility),
-            externality=Externality(externality),
-            effect_class=EffectClass(effect_class),
-            privilege_level=PrivilegeLevel(privilege_level),
-            claims=Claims(claims),
+            given.text(capability, name="capability"),
+            reversibility=given.one_of(Reversibility, reversibility),
+            externality=given.one_of(Externality, externality),
+            effect_class=given.one_of(EffectClass, effect_class),
+            privilege_level=given.one_of(PrivilegeLevel, privilege_level),
+            claims=given.one_of(Claims, claims),
             absence_is_proof=absence_is_proof,
             consistency_window_ms=consistency_window_ms,
             attempts_max=attempts_max,
             executable_code=executable_code,
             observable=observable,
             version=version,
+            resources_are_all=disjoint is not None,
         )
 
         def decorate(function: Callable[..., Any]) -> Action:
@@ -138,11 +147,12 @@ class Kernel(Answering):
                 FunctionAction(
                     function,
                     info=info,
-                    register=self.register,
+                    register=lambda made: self.register(cast("Capability", made)),
                     propose=self.propose,
                     recipients=recipients,
                     destinations=tuple(destinations),
                     rehearse=rehearse,
+                    disjoint=disjoint,
                 )
             )
 
@@ -190,7 +200,10 @@ class Kernel(Answering):
         on_behalf_of: str | None = None,
     ) -> Turn:
         """Propose one registered action directly; it waits for a person like any other."""
-        subject: dict[str, object] = {"capability": capability, "arguments": dict(arguments)}
+        subject: dict[str, object] = {
+            "capability": given.text(capability, name="capability"),
+            "arguments": given.members(arguments, name="arguments"),
+        }
         if idempotency_key is not None:
             subject["idempotency_key"] = idempotency_key
         return self.submit(AGENT_WORK, subject, principal=principal, on_behalf_of=on_behalf_of)
@@ -234,7 +247,8 @@ class Kernel(Answering):
         self, view: ActivityFilter | str = ActivityFilter.ALL, *, limit: int = 200
     ) -> list[Activity]:
         """Return the turns of one view, newest first."""
-        return self.line.store.read(lambda tx: tx.activities(ActivityFilter(view), limit=limit))
+        shown, most = given.one_of(ActivityFilter, view), given.number(limit, name="limit")
+        return self.line.store.read(lambda tx: tx.activities(shown, limit=most))
 
     def rungs(self) -> dict[str, dict[str, int]]:
         """Return decisions and tokens for each rung, counted from the rows."""
@@ -309,4 +323,7 @@ class _Registrar(Kernel):
     def __getattribute__(self, name: str) -> Any:
         if name in ("action", "register", "propose", "__class__"):
             return super().__getattribute__(name)
-        raise RuntimeError(f"the verifier process has no kernel: {name} does nothing here")
+        raise RuntimeError(
+            "the verifier process loads this file to find its verifiers, and kernel."
+            f'{name} does nothing there: guard your script with if __name__ == "__main__":'
+        )

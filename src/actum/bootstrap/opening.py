@@ -170,7 +170,7 @@ class Opened:
         modules = dict(self.modules)
         for info in self.registry.infos():
             if info.verifier_ref is not None:
-                modules.setdefault(info.verifier_ref, {})
+                modules.setdefault(info.verifier_ref, {"capability": info.id})
         return modules
 
     def _setup(self) -> Setup:

@@ -4,8 +4,12 @@
 Rules
 1. The decorated function is the executor, and only the delivery service calls it.
 2. The verifier is another function, and registration waits for it: an action without one cannot be proposed.
-3. A verifier that another process can import is run there; one that cannot is run here and says L0.
+3. A verifier is run in another process where the module's name for the function is the action itself, so that what
+   is found there by that name can look and not act; any other is run here and says L0.
 4. The verifier sees the arguments and what it saw before; it returns what it sees now, never whether it is right.
+   Only an answer with the members of the expected value is one; anything else could not tell.
+5. An action may name everything it touches and its verifier reads, by its arguments; one that does not is taken to
+   touch anything, and no other effect is under way beside it.
 
 ``@refund.verifier(expect=...)`` gives the value that must be seen: a dict, or a function of the arguments. A
 verifier that returns None could not tell.
@@ -15,9 +19,12 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, cast
 
+import msgspec
+
+from actum.capabilities.answers import NO_JSON, Expect, expected_of, kept_result, misfit, require_plain
 from actum.model import foreign
 from actum.model.effect import Claims, EffectClass, Externality, PrivilegeLevel, Resource, Reversibility
 from actum.model.errors import Refused, UsageError
@@ -31,7 +38,6 @@ from actum.ports.executor import Dispatch, ExecutorReport, Held
 from actum.ports.verifier import LookRequest, Verifier
 
 MAIN = "__main__"
-Expect = Mapping[str, Any] | Callable[..., Any]
 
 
 class Rejected(Exception):
@@ -60,41 +66,50 @@ class FunctionExecutor:
         except Rejected as error:
             return ExecutorReport(said=ExecutorSaid.REJECTED, result={"rejected": str(error)})
         if isinstance(result, ExecutorReport):
-            return result
+            kept = kept_result(result.result)
+            return result if NO_JSON not in kept else ExecutorReport(said=result.said, result=kept)
         plain: dict[str, object] = {} if result is None else {"returned": result}
         if isinstance(result, dict):
             plain = cast("dict[str, object]", result)
-        return ExecutorReport(said=ExecutorSaid.OK, result=plain, acknowledged=result is not None)
+        kept = kept_result(plain)
+        acknowledged = result is not None and NO_JSON not in kept
+        return ExecutorReport(said=ExecutorSaid.OK, result=kept, acknowledged=acknowledged)
 
 
 class FunctionVerifier:
     """Calls the verifier's function and passes on what it saw."""
 
-    def __init__(self, function: Callable[..., Any], *, capability: str, version: str) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, capability: str, version: str, expect: Expect | None
+    ) -> None:
         self._function = function
+        self._expect = expect
         self._takes = _parameters(function)
         self.id = f"{capability}.verifier"
         self.version = version
         self.projection = f"{capability}@{version}"
 
     def observe(self, request: LookRequest) -> Observation:
-        """Return what the function sees; None means it could not tell."""
+        """Return what the function sees; None, or what has other members than are expected, could not tell."""
         offered: dict[str, object] = {"before": (request.before or {}).get("value"), "result": request.result}
         extra = {name: value for name, value in offered.items() if name in self._takes}
         value = self._function(**request.arguments, **extra)
-        if isinstance(value, Observation):
-            return value
-        if value is None:
-            return Observation(
-                value=None, outcome=LookOutcome.UNCLEAR, detail={"why": "the verifier could not tell"}
+        seen = value
+        if not isinstance(seen, Observation):
+            if value is None:
+                return _unclear("the verifier could not tell")
+            seen = Observation(
+                value=value,
+                outcome=LookOutcome.DEFINITE,
+                detail={"value": value},
+                control_held=True,
+                channel=Channel.OTHER,
             )
-        return Observation(
-            value=value,
-            outcome=LookOutcome.DEFINITE,
-            detail={"value": value},
-            control_held=True,
-            channel=Channel.OTHER,
-        )
+        # Rule 4: an error page or an empty answer is not the world as before, and proves no absence.
+        if seen.outcome is LookOutcome.DEFINITE:
+            why = misfit(seen.value, expected_of(self._expect, request.arguments))
+            return seen if why is None else _unclear(why)
+        return seen
 
 
 class FunctionAction:
@@ -110,8 +125,12 @@ class FunctionAction:
         recipients: Callable[..., list[str]] | None = None,
         destinations: tuple[str, ...] = (),
         rehearse: Callable[..., Any] | None = None,
+        disjoint: Callable[..., list[str]] | None = None,
     ) -> None:
-        self.info = info
+        require_plain(function, role=f"action {info.id}", named=True)
+        self._info = info
+        # What stands for this action in its module; set by whoever wraps it.
+        self.face: object = None
         self.executor: Any = FunctionExecutor(function)
         self.verifier: Any = None
         self._signature = inspect.signature(function)
@@ -121,6 +140,7 @@ class FunctionAction:
         self._recipients = recipients
         self._destinations = destinations
         self._rehearse = rehearse
+        self._disjoint = disjoint
         self._function = function
         self._module = function.__module__
         self._name = function.__name__
@@ -129,18 +149,31 @@ class FunctionAction:
 
     def verifier_function(self, function: Callable[..., Any], *, expect: Expect) -> Callable[..., Any]:
         """Make ``function`` the verifier and register the action (rule 2)."""
-        import msgspec
-
-        self.verifier = FunctionVerifier(function, capability=self.info.id, version=self.info.version)
+        require_plain(function, role=f"verifier of {self._info.id}")
+        self.verifier = FunctionVerifier(
+            function, capability=self._info.id, version=self._info.version, expect=expect
+        )
         self._expect = expect
-        self.info = msgspec.structs.replace(self.info, verifier_ref=self._reference())
         self._register(self)
         return function
+
+    @property
+    def info(self) -> CapabilityInfo:
+        """The declaration; its verifier's reference is there as long as the module's name is this action."""
+        reference = self._reference()
+        if reference != self._info.verifier_ref:
+            self._info = msgspec.structs.replace(self._info, verifier_ref=reference)
+        return self._info
+
+    @info.setter
+    def info(self, info: CapabilityInfo) -> None:
+        self._info = info
 
     def _reference(self) -> str | None:
         # Rule 3
         module = sys.modules.get(self._module)
-        importable = module is not None and self._function.__qualname__ == self._name
+        importable = self.verifier is not None and module is not None and self.face is not None
+        importable = importable and getattr(module, self._name, None) is self.face
         if self._module == MAIN:
             importable = importable and getattr(module, "__file__", None) is not None
         return f"{self._module}:{self._name}" if importable else None
@@ -158,7 +191,15 @@ class FunctionAction:
                 state="Nothing was proposed",
                 next_step=f"Write a function that looks, and decorate it with @{self._name}.verifier(expect=...)",
             )
-        bound = self._signature.bind(*args, **kwargs)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise UsageError(
+                "arguments_do_not_fit",
+                failed=f"the arguments do not fit the action {self.info.id}: {error}",
+                state="Nothing was proposed",
+                next_step=f"Call it as {self._name}{self._signature}",
+            ) from error
         bound.apply_defaults()
         return self._propose(self.info.id, dict(bound.arguments))
 
@@ -170,24 +211,36 @@ class FunctionAction:
             return Refused(reason="arguments_do_not_fit", facts={"why": str(error), "action": self.info.id})
         bound.apply_defaults()
         resolved: dict[str, object] = dict(bound.arguments)
-        expect = self._expect
-        expected: object = expect(**resolved) if callable(expect) else dict(expect or {})
+        expected = expected_of(self._expect, resolved)
+        if expected is not None and not isinstance(expected, dict):
+            return Refused(
+                reason="expect_is_no_object",
+                facts={"why": f"expect gave a {type(expected).__name__}, not a dict", "action": self.info.id},
+            )
         lines = [f"{self.info.id}"]
         lines += [
             f"  {name} = {visible(foreign.dump_foreign(value).decode())}" for name, value in resolved.items()
         ]
         return Described(
             arguments=resolved,
-            resources=(Resource(kind="action", id=self.info.id, digest=foreign.digest_foreign(resolved)),),
+            resources=self._resources(resolved),
             destinations=self._destinations,
             recipients=tuple(self._recipients(**resolved)) if self._recipients else (),
             object_count=1,
             blast_radius=1,
             projection=f"{self.info.id}@{self.info.version}",
-            expected_value=expected if self.info.observable else None,
+            expected_value=cast("object", expected) if self.info.observable else None,
             lines=tuple(lines),
             context={},
         )
+
+    def _resources(self, resolved: dict[str, object]) -> tuple[Resource, ...]:
+        digest = foreign.digest_foreign(resolved)
+        # Rule 5
+        names = [] if self._disjoint is None else self._disjoint(**resolved)
+        if not names:
+            return (Resource(kind="action", id=self.info.id, digest=digest),)
+        return tuple(Resource(kind="named", id=name, digest=digest) for name in dict.fromkeys(names))
 
     def rehearse(self, effect: EffectView) -> Rehearsal:
         """Call the rehearsal function: True passes, False or a raise fails, None is not possible."""
@@ -221,6 +274,7 @@ def info_of(
     executable_code: bool,
     observable: bool,
     version: str,
+    resources_are_all: bool = False,
 ) -> CapabilityInfo:
     """Return the declaration of an action; its verifier's reference is filled in later."""
     return CapabilityInfo(
@@ -237,7 +291,12 @@ def info_of(
         verifier_ref=None,
         executable_code=executable_code,
         observable=observable,
+        resources_are_all=resources_are_all,
     )
+
+
+def _unclear(why: str) -> Observation:
+    return Observation(value=None, outcome=LookOutcome.UNCLEAR, detail={"why": why})
 
 
 def _parameters(function: Callable[..., Any]) -> set[str]:

@@ -117,6 +117,8 @@ def receipt_lines(receipt: Record, *, indent: str) -> Iterator[str]:
         level = look["independence"]["level"]
         verifier = visible(look["verifier_id"])
         yield f"{indent}  looked at by {verifier} at {look['at']}: {look['outcome']}, independence {level}"
+        if look["outcome"] == "unclear" and look["detail"].get("why"):
+            yield f"{indent}    it could not tell: {visible(str(look['detail']['why']))}"
 
 
 def _messages(turn: Record) -> Iterator[str]:

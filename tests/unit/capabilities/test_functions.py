@@ -3,19 +3,27 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from actum import Kernel
 from actum.bootstrap.place import VERIFIER
+from actum.capabilities.answers import kept_result
 from actum.capabilities.functions import FunctionExecutor, FunctionVerifier, Rejected
 from actum.model.errors import RefusedError, UsageError
-from actum.model.grading import LookOutcome
+from actum.model.grading import ExecutorSaid, LookOutcome
 from actum.model.look import Level, Observation
+from actum.ports.executor import ExecutorReport
 from actum.testing.kernels import Ledger, append_action, confirm_all, open_kernel, perform
+
+NONSENSE: list[Any] = [
+    {}, 0, 5, True, False, "unreachable", [1], {"error": "connection refused"}, {"n": 0, "more": 1}, {1: 2},
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -91,15 +99,16 @@ def test_rule_4_a_verifier_is_given_what_it_asks_for_and_says_only_what_it_sees(
         (None, LookOutcome.UNCLEAR, None),
         ({"n": 1}, LookOutcome.DEFINITE, {"n": 1}),
         (Observation(value=3, outcome=LookOutcome.UNCLEAR, detail={}), LookOutcome.UNCLEAR, 3),
-        (0, LookOutcome.DEFINITE, 0),
-        (False, LookOutcome.DEFINITE, False),
+        (Observation(value=3, outcome=LookOutcome.DEFINITE, detail={}), LookOutcome.UNCLEAR, None),
+        ({"n": 0}, LookOutcome.DEFINITE, {"n": 0}),
+        *((odd, LookOutcome.UNCLEAR, None) for odd in NONSENSE),
     ],
 )
 def test_rule_4_a_verifier_that_returns_nothing_could_not_tell(
     seen: Any, outcome: LookOutcome, observed: Any
 ) -> None:
     asked = SimpleNamespace(arguments={}, before=None, result=None)
-    verifier = FunctionVerifier(lambda: seen, capability="odd.act", version="2")
+    verifier = FunctionVerifier(lambda: seen, capability="odd.act", version="2", expect=lambda: {"n": 1})
     found = verifier.observe(asked)  # type: ignore[arg-type]
     assert (found.outcome, found.value) == (outcome, observed)
     assert (verifier.id, verifier.version, verifier.projection) == ("odd.act.verifier", "2", "odd.act@2")
@@ -156,8 +165,9 @@ def test_o30_o31_a_declaration_outside_the_closed_sets_is_refused(
     kernel: Kernel, wrong: dict[str, str]
 ) -> None:
     settings: dict[str, Any] = {"reversibility": "reversible", "externality": "local_only", **wrong}
-    with pytest.raises(ValueError, match="is not a valid"):
+    with pytest.raises(UsageError, match="Give one of") as caught:
         kernel.action("odd.act", **settings)
+    assert caught.value.code == "argument_malformed"
 
 
 def test_o35_recipients_and_destinations_of_an_action_stand_in_its_descriptor(kernel: Kernel) -> None:
@@ -170,3 +180,174 @@ def test_o35_recipients_and_destinations_of_an_action_stand_in_its_descriptor(ke
     assert effect is not None
     assert effect.descriptor.recipients == ("bob@example.test",)
     assert effect.descriptor.destinations == ("https://bank.test",)
+
+
+@pytest.mark.parametrize("answer", NONSENSE, ids=repr)
+def test_rule_4_an_answer_with_other_members_than_expected_repeats_no_effect(
+    kernel: Kernel, tmp_path: Path, answer: Any
+) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    action = append_action(kernel, ledger, seeing=lambda entry: answer)
+    turn = action("a")
+    for _ in range(3):
+        if turn.question_ids():
+            confirm_all(kernel, turn)
+        kernel.run()
+    receipt = turn.receipt()
+    assert receipt is not None
+    assert (ledger.count("a"), turn.state) == (1, "recovery_required")
+    assert {look.outcome for look in receipt.looks} == {LookOutcome.UNCLEAR}
+    assert "the verifier answered" in str(receipt.looks[-1].detail["why"])
+
+
+@pytest.mark.parametrize(
+    "expect", [lambda n: 5, lambda n: "x", lambda n: [1]], ids=["number", "text", "list"]
+)
+def test_an_expectation_that_is_no_object_refuses_the_proposal(kernel: Kernel, expect: Any) -> None:
+    turn = _acts(kernel, lambda n: None, look=lambda n: {"n": 1}, expect=expect)(1)
+    assert turn.activity().failure_reason == "odd.act: expect_is_no_object"
+
+
+def _deep(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+def _cyclic() -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    value["a"] = value
+    return value
+
+
+class _Hostile(dict[str, Any]):
+    def __iter__(self) -> Any:
+        raise ZeroDivisionError
+
+    def items(self) -> Any:
+        raise ZeroDivisionError
+
+
+UNKEPT = {
+    "deep": _deep(5_000),
+    "too deep": _deep(70),
+    "cyclic": _cyclic(),
+    "huge": {"a": 10**4000},
+    "past 64 bits": {"a": 2**64},
+    "hostile": _Hostile(a=1),
+}
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["value", "report"])
+@pytest.mark.parametrize("value", UNKEPT.values(), ids=UNKEPT)
+def test_a_result_that_cannot_be_kept_becomes_a_word_after_the_effect_ran(
+    kernel: Kernel, tmp_path: Path, value: Any, wrapped: bool
+) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+
+    def act(entry: str) -> Any:
+        ledger.append(entry)
+        return ExecutorReport(said=ExecutorSaid.OK, result=value) if wrapped else value
+
+    turn = append_action(kernel, ledger, acting=act)("a")
+    perform(kernel, turn)
+    receipt = turn.receipt()
+    assert receipt is not None
+    assert (turn.state, ledger.count("a"), receipt.executor_said.value) == ("completed", 1, "ok")
+    assert list(receipt.native_result) == ["no_json"]
+
+
+async def _async_function(n: int) -> dict[str, int]:
+    return {"n": n}
+
+
+def _generator(n: int) -> Any:
+    yield {"n": n}
+
+
+async def _async_generator(n: int) -> Any:
+    yield {"n": n}
+
+
+class _AsyncCall:
+    async def __call__(self, n: int) -> dict[str, int]:
+        return {"n": n}
+
+
+UNUSABLE = [_async_function, _generator, _async_generator, _AsyncCall(), 5]
+
+
+@pytest.mark.parametrize(
+    "function", [*UNUSABLE, functools.partial(_async_function, 1), functools.partial(len)]
+)
+def test_a_function_that_returns_before_it_ran_cannot_be_an_action(kernel: Kernel, function: Any) -> None:
+    declare = kernel.action("odd.act", reversibility="reversible", externality="local_only")
+    with pytest.raises(UsageError) as caught:
+        declare(function)
+    assert caught.value.code == "function_unusable"
+
+
+@pytest.mark.parametrize("function", UNUSABLE)
+def test_a_function_that_returns_before_it_ran_cannot_be_a_verifier(kernel: Kernel, function: Any) -> None:
+    action = kernel.action("odd.act", reversibility="reversible", externality="local_only")(lambda n: None)
+    with pytest.raises(UsageError) as caught:
+        action.verifier(expect={"n": 1})(function)
+    assert caught.value.code == "function_unusable"
+
+
+def test_rule_3_only_an_action_that_its_module_knows_by_its_name_is_looked_at_elsewhere(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("odd_module")
+    monkeypatch.setitem(sys.modules, "odd_module", module)
+
+    def act(n: int) -> None: ...
+
+    act.__module__, act.__qualname__ = "odd_module", "act"
+    module.act = act  # type: ignore[attr-defined]
+    action = _acts(kernel, act, look=lambda n: {"n": 1})
+    found: Any = kernel.line.registry.find("odd.act")
+    assert found.info.verifier_ref is None
+    module.act = action  # type: ignore[attr-defined]
+    assert found.info.verifier_ref == "odd_module:act"
+    module.act = act  # type: ignore[attr-defined]
+    assert found.info.verifier_ref is None
+
+
+def test_arguments_that_do_not_fit_a_call_are_a_usage_error_that_shows_the_call(kernel: Kernel) -> None:
+    action = _acts(kernel, lambda n: None, look=lambda n: {"n": 1})
+    with pytest.raises(UsageError) as caught:
+        action(1, 2)
+    assert caught.value.code == "arguments_do_not_fit"
+    assert kernel.activity() == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda kernel: kernel.propose("odd.act", None),
+        lambda kernel: kernel.propose("odd.act", 5),
+        lambda kernel: kernel.propose(5, {}),
+        lambda kernel: kernel.activity("bogus"),
+        lambda kernel: kernel.activity(limit="many"),
+        lambda kernel: kernel.activity(limit=-1),
+        lambda kernel: kernel.action(5, reversibility="reversible", externality="local_only"),
+        lambda kernel: kernel.action(
+            "a.b", reversibility="reversible", externality="local_only", attempts_max="3"
+        ),
+        lambda kernel: kernel.action(
+            "a.b", reversibility="reversible", externality="local_only", consistency_window_ms=1.5
+        ),
+    ],
+)
+def test_an_argument_of_another_kind_is_a_usage_error_in_three_sentences(kernel: Kernel, call: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        call(kernel)
+    assert caught.value.code == "argument_malformed"
+    assert len([sentence for sentence in caught.value.sentences() if len(sentence) > 10]) == 3
+
+
+def test_a_result_past_64_bits_reaches_no_pipe() -> None:
+    assert list(kept_result({"a": 2**64})) == ["no_json"]
+    assert kept_result({"a": 2**64 - 1}) == {"a": 2**64 - 1}

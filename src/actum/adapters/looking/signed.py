@@ -30,11 +30,20 @@ UNKNOWN = "actum.no_verifier"
 
 
 def make_look(
-    request: LookRequest, *, verifiers: Mapping[str, Verifier], signer: Signer, now_ms: int, level: Level
+    request: LookRequest,
+    *,
+    verifiers: Mapping[str, Verifier],
+    signer: Signer,
+    now_ms: int,
+    level: Level,
+    missing: Mapping[str, str] | None = None,
 ) -> SeenLook:
-    """Return the signed look of one request. It raises nothing for what a verifier or the world does."""
+    """Return the signed look of one request. It raises nothing for what a verifier or the world does.
+
+    ``missing`` says by capability id why its verifier is not here, where that is known.
+    """
     verifier = verifiers.get(request.capability)
-    seen = _observe(verifier, request)
+    seen = _observe(verifier, request, why_missing=(missing or {}).get(request.capability))
     observed = None
     if verifier is not None and seen.value is not None:
         # Rule 1
@@ -86,16 +95,16 @@ def _signature(wire: WireLook, request: LookRequest, *, signer: Signer) -> str:
     return base64.b64encode(signer.sign(message)).decode()
 
 
-def _observe(verifier: Verifier | None, request: LookRequest) -> Observation:
+def _observe(verifier: Verifier | None, request: LookRequest, *, why_missing: str | None) -> Observation:
     if verifier is None:
-        return _unclear("this process has no verifier for the capability")
+        return _unclear(why_missing or "this process has no verifier for the capability")
     try:
         seen = verifier.observe(request)
         foreign.encode_foreign({"value": seen.value, "detail": seen.detail})
         return seen
     except JsonRefused as error:
         return _unclear(f"the verifier returned what is no JSON: {error.message}")
-    except Exception as error:  # Rule 2: whatever a verifier raises, it did not see.
+    except (Exception, SystemExit) as error:  # Rule 2: whatever a verifier raises, it did not see.
         return _unclear(f"the verifier raised {type(error).__name__}")
 
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a caller gives is of the kind it must be, or refused in three sentences before anything is done.
+
+Rules
+1. A value outside a closed set is refused with the set.
+2. A number is a whole number and not below zero; true and false are none.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import TypeVar, cast
+
+from actum.model.errors import UsageError
+
+E = TypeVar("E", bound=enum.Enum)
+
+
+def one_of(kind: type[E], value: object) -> E:
+    """Return the member of a closed set; UsageError ``argument_malformed`` for anything else."""
+    # Rule 1
+    try:
+        return kind(value)
+    except ValueError:
+        allowed = ", ".join(str(member.value) for member in kind)
+        raise _malformed(f"{value!r} is no {kind.__name__}", f"Give one of {allowed}") from None
+
+
+def number(value: object, *, name: str) -> int:
+    """Return a whole number from zero on."""
+    # Rule 2
+    if type(value) is not int or value < 0:
+        raise _malformed(f"{name} is {value!r}", f"Give {name} as a whole number, not below zero")
+    return value
+
+
+def text(value: object, *, name: str) -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise _malformed(f"{name} is a {type(value).__name__}", f"Give {name} as text")
+    return value
+
+
+def members(value: object, *, name: str) -> dict[str, object]:
+    """Return a fresh dict of a mapping."""
+    if not isinstance(value, Mapping):
+        raise _malformed(
+            f"{name} is a {type(value).__name__}", f"Give {name} as a mapping of names to values"
+        )
+    return dict(cast("Mapping[str, object]", value))
+
+
+def _malformed(failed: str, next_step: str) -> UsageError:
+    return UsageError("argument_malformed", failed=failed, state="Nothing was done", next_step=next_step)
