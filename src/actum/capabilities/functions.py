@@ -172,8 +172,9 @@ class FunctionAction:
     def _reference(self) -> str | None:
         # Rule 3
         module = sys.modules.get(self._module)
-        importable = self.verifier is not None and module is not None and self.face is not None
-        importable = importable and getattr(module, self._name, None) is self.face
+        bound = getattr(module, self._name, None)
+        # What stands under the name is what the decorator left there, or this very object where nobody decorated.
+        importable = self.verifier is not None and bound is not None and bound in (self.face, self)
         if self._module == MAIN:
             importable = importable and getattr(module, "__file__", None) is not None
         return f"{self._module}:{self._name}" if importable else None
