@@ -121,19 +121,27 @@ def test_an_effect_that_came_late_is_not_made_again(shop: Shop) -> None:
     assert (switch.calls, shop.grade(turn)) == (["on"], ("finalized", "verified"))
 
 
-def test_a_grant_that_expires_between_check_and_mark_allows_nothing(shop: Shop) -> None:
+@pytest.mark.parametrize(
+    ("point", "grade"),
+    [("before_dispatch", ("not_attempted", "verified")), ("before_execute", ("indeterminate", "ambiguous"))],
+)
+def test_a_grant_that_expires_between_check_and_call_allows_nothing(
+    point: str, grade: tuple[str, str], tmp_path: Path
+) -> None:
+    shop = Shop(tmp_path, absence_is_proof=False)
     turn = shop.confirmed("a")
     line = shop.kernel.line
-    day = 25 * 3_600_000
 
-    def late(point: str) -> None:
-        if point == "before_dispatch":
-            shop.clock.step(day)
+    def late(reached: str) -> None:
+        if reached == point:
+            shop.clock.step(25 * 3_600_000)
+            until = line.now() + 30_000  # The heart beats on: only the grant is over.
+            line.store.write(lambda tx: tx.renew_leases(holder=line.holder, now_ms=0, lease_until_ms=until))
 
     line.at_point = late
     shop.kernel.run()
-    assert shop.ledger.entries() == []
-    assert shop.grade(turn) == ("not_attempted", "verified")
+    assert (shop.ledger.entries(), shop.grade(turn)) == ([], grade)
+    shop.kernel.close()
 
 
 def test_a_verifier_that_stays_away_makes_no_dead_letter(shop: Shop) -> None:
