@@ -130,7 +130,8 @@ class Day:
             kernel, ledger, capability="ledger.lie", acting=lambda entry: {"done": 1}, attempts_max=1
         )
         append_action(kernel, ledger, capability="ledger.blind", observable=False, absence_is_proof=False)
-        append_action(kernel, ledger, capability="ledger.late")
+        # One attempt for the outage and one for each kill that a day may have; the fourth is the one that acts.
+        append_action(kernel, ledger, capability="ledger.late", attempts_max=4)
         late: Any = kernel.line.registry.find("ledger.late")
         late.executor = OutOfReach(late.executor, mark=self.folder / "was-down")
         for name in ("write", "move", "trash"):

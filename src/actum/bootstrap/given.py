@@ -52,4 +52,6 @@ def members(value: object, *, name: str) -> dict[str, object]:
 
 
 def _malformed(failed: str, next_step: str) -> UsageError:
-    return UsageError("argument_malformed", failed=failed, state="Nothing was done", next_step=next_step)
+    return UsageError(
+        "argument_malformed", failed=failed, state="Nothing was stored or changed", next_step=next_step
+    )

@@ -79,7 +79,7 @@ def require_plain(function: object, *, role: str, named: bool = False) -> None:
             "function_unusable",
             failed=f"{getattr(function, '__name__', 'this')!r} cannot be the {role}: {why}",
             state="Nothing was registered",
-            next_step="Write a plain `def` that returns when it is done; call asyncio.run in it to await something",
+            next_step="Write a plain `def` that returns when it has ended; call asyncio.run in it to await something",
         )
 
 

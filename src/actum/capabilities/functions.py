@@ -174,7 +174,7 @@ class FunctionAction:
         module = sys.modules.get(self._module)
         bound = getattr(module, self._name, None)
         # What stands under the name is what the decorator left there, or this very object where nobody decorated.
-        importable = self.verifier is not None and bound is not None and bound in (self.face, self)
+        importable = self.verifier is not None and (bound is self or bound is (self.face or self))
         if self._module == MAIN:
             importable = importable and getattr(module, "__file__", None) is not None
         return f"{self._module}:{self._name}" if importable else None
