@@ -165,10 +165,6 @@ class FunctionAction:
             self._info = msgspec.structs.replace(self._info, verifier_ref=reference)
         return self._info
 
-    @info.setter
-    def info(self, info: CapabilityInfo) -> None:
-        self._info = info
-
     def _reference(self) -> str | None:
         # Rule 3
         module = sys.modules.get(self._module)

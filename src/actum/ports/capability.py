@@ -82,9 +82,13 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
 class Capability(Protocol):
     """One registered kind of action. Registering one without a verifier is refused."""
 
-    info: CapabilityInfo
     executor: Executor
     verifier: Verifier
+
+    @property
+    def info(self) -> CapabilityInfo:
+        """What is declared of it."""
+        ...
 
     def describe(self, arguments: dict[str, object], *, context: DescribeContext) -> Described | Refused:
         """Resolve the arguments to real resources, changing nothing."""

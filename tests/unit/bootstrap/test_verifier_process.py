@@ -240,9 +240,10 @@ def test_rule_5_a_process_that_hangs_in_a_verifier_ends_with_its_parent_and_not_
 ) -> None:
     (tmp_path / "hangs.py").write_text(HANGS)
     (tmp_path / "parent.py").write_text(PARENT)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     with subprocess.Popen(
         [sys.executable, "parent.py"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])},
+        stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path},
     ) as parent:  # fmt: skip
         assert parent.stdin is not None
         assert parent.stdout is not None
