@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from actum.adapters.store import activity_rows, evidence_rows, human_rows, outbox_rows, work_rows
+from actum.adapters.store.mapping import Mapping
 from actum.adapters.store.sqlite import SqliteTx
 from actum.model.delivery import OutboxState
 from actum.testing.store_exercises import tenants
@@ -107,3 +109,24 @@ def test_unsettled_rows_are_found_without_the_settled_ones(
     for sql in asked:
         plan = bench.raw(f"EXPLAIN QUERY PLAN {sql}", *[None] * sql.count("?"))
         assert [row[3] for row in plan] == ["SEARCH outbox USING INDEX outbox_open (tenant=? AND state=?)"]
+
+
+def test_no_rule_has_a_table_built_at_every_row(statements: dict[str, set[str]], bench: SqliteBench) -> None:
+    """IN with more than two words would do that, and a CHECK or a trigger asks it at each row that is written."""
+    writes = {sql for found in statements.values() for sql in found if sql.startswith("INSERT")}
+    writes |= {mapping.insert for mapping in _mappings()}
+    assert len(writes) > 15
+    built = [
+        sql
+        for sql in sorted(writes)
+        for step in bench.raw(f"EXPLAIN {sql}", *[None] * sql.count("?"))
+        if step[1] == "OpenEphemeral"
+    ]
+    assert not built, "\n".join(["", *built])
+    rules = bench.raw("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    assert not [rule for (rule,) in rules if re.search(r"IN \('[^']*'(, '[^']*'){2,}\)", str(rule))]
+
+
+def _mappings() -> list[Mapping[Any]]:
+    modules = (activity_rows, evidence_rows, human_rows, outbox_rows, work_rows)
+    return [found for module in modules for found in vars(module).values() if isinstance(found, Mapping)]

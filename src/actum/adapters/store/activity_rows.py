@@ -35,7 +35,8 @@ _views = {
         "open_questions = 0 AND (state = 'completed' OR (state = 'failed' AND acknowledged_by IS NOT NULL))"
     ),
     ActivityFilter.IN_PROGRESS: (
-        "open_questions = 0 AND state IN ('queued', 'routing', 'running', 'verifying')"
+        "open_questions = 0"
+        " AND (state = 'queued' OR state = 'routing' OR state = 'running' OR state = 'verifying')"
     ),
 }
 

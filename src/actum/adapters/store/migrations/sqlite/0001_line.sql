@@ -2,6 +2,7 @@
 -- The line's tables. Each rule of one row is a named CHECK and a trigger of the same name, because a pragma can switch
 -- CHECKs off and OR IGNORE swallows them; a trigger with RAISE(ABORT) obeys neither. OR REPLACE deletes without asking
 -- delete triggers, so a row that must stay is refused before it could be replaced (the rules that end in _once).
+-- A rule asks for one of several words with OR: IN with more than two has SQLite build a table of them at every row.
 -- An append-only table has no rules on UPDATE beside the one that refuses it. Every key begins with the tenant. A table
 -- with further indexes keeps its rowid: without one the planner would take the key's first column, the tenant, for
 -- selective, and read the whole history.
@@ -20,13 +21,13 @@ CREATE TABLE role (
     granted_by TEXT NOT NULL,
     granted_at_ms INTEGER NOT NULL,
     CONSTRAINT role_once PRIMARY KEY (tenant, principal, role),
-    CONSTRAINT role_known CHECK (role IN ('submitter', 'approver', 'operator'))
+    CONSTRAINT role_known CHECK ((role = 'submitter' OR role = 'approver' OR role = 'operator'))
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER role_known_insert BEFORE INSERT ON role
-WHEN NOT coalesce(NEW.role IN ('submitter', 'approver', 'operator'), false)
+WHEN NOT coalesce((NEW.role = 'submitter' OR NEW.role = 'approver' OR NEW.role = 'operator'), false)
 BEGIN SELECT RAISE(ABORT, 'role_known'); END;
 CREATE TRIGGER role_known_update BEFORE UPDATE ON role
-WHEN NOT coalesce(NEW.role IN ('submitter', 'approver', 'operator'), false)
+WHEN NOT coalesce((NEW.role = 'submitter' OR NEW.role = 'approver' OR NEW.role = 'operator'), false)
 BEGIN SELECT RAISE(ABORT, 'role_known'); END;
 
 CREATE TABLE content (
@@ -119,13 +120,13 @@ CREATE TABLE turn (
     started_at_ms INTEGER NOT NULL,
     CONSTRAINT turn_once PRIMARY KEY (tenant, turn_id),
     FOREIGN KEY (tenant, work_item_id) REFERENCES work_item,
-    CONSTRAINT turn_reason_known CHECK (reason IN ('submitted', 'changed', 'resubmitted', 'event'))
+    CONSTRAINT turn_reason_known CHECK ((reason = 'submitted' OR reason = 'changed' OR reason = 'resubmitted' OR reason = 'event'))
 ) STRICT;
 CREATE TRIGGER turn_once_insert BEFORE INSERT ON turn
 WHEN EXISTS (SELECT 1 FROM turn o WHERE o.tenant = NEW.tenant AND o.turn_id = NEW.turn_id)
 BEGIN SELECT RAISE(ABORT, 'turn_once'); END;
 CREATE TRIGGER turn_reason_known_insert BEFORE INSERT ON turn
-WHEN NOT coalesce(NEW.reason IN ('submitted', 'changed', 'resubmitted', 'event'), false)
+WHEN NOT coalesce((NEW.reason = 'submitted' OR NEW.reason = 'changed' OR NEW.reason = 'resubmitted' OR NEW.reason = 'event'), false)
 BEGIN SELECT RAISE(ABORT, 'turn_reason_known'); END;
 CREATE TRIGGER turn_append_only BEFORE UPDATE ON turn
 BEGIN SELECT RAISE(ABORT, 'turn_append_only'); END;
@@ -141,16 +142,16 @@ CREATE TABLE step_visit (
     writes BLOB,
     CONSTRAINT step_visit_once PRIMARY KEY (tenant, turn_id, step_id),
     FOREIGN KEY (tenant, turn_id) REFERENCES turn,
-    CONSTRAINT step_state_known CHECK (state IN ('pending', 'reserved', 'running', 'check_required', 'done', 'failed'))
+    CONSTRAINT step_state_known CHECK ((state = 'pending' OR state = 'reserved' OR state = 'running' OR state = 'check_required' OR state = 'done' OR state = 'failed'))
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER step_visit_once_insert BEFORE INSERT ON step_visit
 WHEN EXISTS (SELECT 1 FROM step_visit o WHERE o.tenant = NEW.tenant AND o.turn_id = NEW.turn_id AND o.step_id = NEW.step_id)
 BEGIN SELECT RAISE(ABORT, 'step_visit_once'); END;
 CREATE TRIGGER step_state_known_insert BEFORE INSERT ON step_visit
-WHEN NOT coalesce(NEW.state IN ('pending', 'reserved', 'running', 'check_required', 'done', 'failed'), false)
+WHEN NOT coalesce((NEW.state = 'pending' OR NEW.state = 'reserved' OR NEW.state = 'running' OR NEW.state = 'check_required' OR NEW.state = 'done' OR NEW.state = 'failed'), false)
 BEGIN SELECT RAISE(ABORT, 'step_state_known'); END;
 CREATE TRIGGER step_state_known_update BEFORE UPDATE ON step_visit
-WHEN NOT coalesce(NEW.state IN ('pending', 'reserved', 'running', 'check_required', 'done', 'failed'), false)
+WHEN NOT coalesce((NEW.state = 'pending' OR NEW.state = 'reserved' OR NEW.state = 'running' OR NEW.state = 'check_required' OR NEW.state = 'done' OR NEW.state = 'failed'), false)
 BEGIN SELECT RAISE(ABORT, 'step_state_known'); END;
 CREATE TRIGGER step_visit_words_fixed BEFORE UPDATE OF tenant, turn_id, step_id, position ON step_visit
 BEGIN SELECT RAISE(ABORT, 'step_visit_words_fixed'); END;
@@ -169,14 +170,14 @@ CREATE TABLE decision (
     body BLOB NOT NULL,
     CONSTRAINT decision_once PRIMARY KEY (tenant, turn_id, step_id),
     FOREIGN KEY (tenant, turn_id) REFERENCES turn,
-    CONSTRAINT decision_rung_known CHECK (rung IN ('structured', 'pattern', 'learned', 'reasoning', 'judgment')),
+    CONSTRAINT decision_rung_known CHECK ((rung = 'structured' OR rung = 'pattern' OR rung = 'learned' OR rung = 'reasoning' OR rung = 'judgment')),
     CONSTRAINT decision_plumbing_tokens CHECK (rung = 'reasoning' OR (input_tokens = 0 AND output_tokens = 0))
 ) STRICT;
 CREATE TRIGGER decision_once_insert BEFORE INSERT ON decision
 WHEN EXISTS (SELECT 1 FROM decision o WHERE o.tenant = NEW.tenant AND o.turn_id = NEW.turn_id AND o.step_id = NEW.step_id)
 BEGIN SELECT RAISE(ABORT, 'decision_once'); END;
 CREATE TRIGGER decision_rung_known_insert BEFORE INSERT ON decision
-WHEN NOT coalesce(NEW.rung IN ('structured', 'pattern', 'learned', 'reasoning', 'judgment'), false)
+WHEN NOT coalesce((NEW.rung = 'structured' OR NEW.rung = 'pattern' OR NEW.rung = 'learned' OR NEW.rung = 'reasoning' OR NEW.rung = 'judgment'), false)
 BEGIN SELECT RAISE(ABORT, 'decision_rung_known'); END;
 CREATE TRIGGER decision_plumbing_tokens_insert BEFORE INSERT ON decision
 WHEN NOT coalesce(NEW.rung = 'reasoning' OR (NEW.input_tokens = 0 AND NEW.output_tokens = 0), false)
@@ -200,17 +201,17 @@ CREATE TABLE proposal (
     proposed_at_ms INTEGER NOT NULL,
     CONSTRAINT proposal_once PRIMARY KEY (tenant, proposed_action_id),
     FOREIGN KEY (tenant, turn_id) REFERENCES turn,
-    CONSTRAINT proposal_state_known CHECK (state IN ('staged', 'granted', 'refused', 'declined', 'cancelled', 'superseded', 'settled')),
+    CONSTRAINT proposal_state_known CHECK ((state = 'staged' OR state = 'granted' OR state = 'refused' OR state = 'declined' OR state = 'cancelled' OR state = 'superseded' OR state = 'settled')),
     CONSTRAINT proposal_granted_has_effect CHECK (state NOT IN ('granted', 'settled') OR effect_digest IS NOT NULL)
 ) STRICT;
 CREATE TRIGGER proposal_once_insert BEFORE INSERT ON proposal
 WHEN EXISTS (SELECT 1 FROM proposal o WHERE o.tenant = NEW.tenant AND o.proposed_action_id = NEW.proposed_action_id)
 BEGIN SELECT RAISE(ABORT, 'proposal_once'); END;
 CREATE TRIGGER proposal_state_known_insert BEFORE INSERT ON proposal
-WHEN NOT coalesce(NEW.state IN ('staged', 'granted', 'refused', 'declined', 'cancelled', 'superseded', 'settled'), false)
+WHEN NOT coalesce((NEW.state = 'staged' OR NEW.state = 'granted' OR NEW.state = 'refused' OR NEW.state = 'declined' OR NEW.state = 'cancelled' OR NEW.state = 'superseded' OR NEW.state = 'settled'), false)
 BEGIN SELECT RAISE(ABORT, 'proposal_state_known'); END;
 CREATE TRIGGER proposal_state_known_update BEFORE UPDATE ON proposal
-WHEN NOT coalesce(NEW.state IN ('staged', 'granted', 'refused', 'declined', 'cancelled', 'superseded', 'settled'), false)
+WHEN NOT coalesce((NEW.state = 'staged' OR NEW.state = 'granted' OR NEW.state = 'refused' OR NEW.state = 'declined' OR NEW.state = 'cancelled' OR NEW.state = 'superseded' OR NEW.state = 'settled'), false)
 BEGIN SELECT RAISE(ABORT, 'proposal_state_known'); END;
 CREATE TRIGGER proposal_granted_has_effect_insert BEFORE INSERT ON proposal
 WHEN NOT coalesce(NEW.state NOT IN ('granted', 'settled') OR NEW.effect_digest IS NOT NULL, false)
@@ -255,13 +256,13 @@ CREATE TABLE qualification (
     recorded_at_ms INTEGER NOT NULL,
     CONSTRAINT qualification_once PRIMARY KEY (tenant, digest),
     FOREIGN KEY (tenant, effect_digest) REFERENCES effect,
-    CONSTRAINT qualification_result_known CHECK (result IN ('passed', 'failed', 'not_possible'))
+    CONSTRAINT qualification_result_known CHECK ((result = 'passed' OR result = 'failed' OR result = 'not_possible'))
 ) STRICT;
 CREATE TRIGGER qualification_once_insert BEFORE INSERT ON qualification
 WHEN EXISTS (SELECT 1 FROM qualification o WHERE o.tenant = NEW.tenant AND o.digest = NEW.digest)
 BEGIN SELECT RAISE(ABORT, 'qualification_once'); END;
 CREATE TRIGGER qualification_result_known_insert BEFORE INSERT ON qualification
-WHEN NOT coalesce(NEW.result IN ('passed', 'failed', 'not_possible'), false)
+WHEN NOT coalesce((NEW.result = 'passed' OR NEW.result = 'failed' OR NEW.result = 'not_possible'), false)
 BEGIN SELECT RAISE(ABORT, 'qualification_result_known'); END;
 CREATE TRIGGER qualification_append_only BEFORE UPDATE ON qualification
 BEGIN SELECT RAISE(ABORT, 'qualification_append_only'); END;
@@ -283,8 +284,8 @@ CREATE TABLE question (
     answer TEXT,
     CONSTRAINT question_once PRIMARY KEY (tenant, question_id),
     FOREIGN KEY (tenant, turn_id) REFERENCES turn,
-    CONSTRAINT question_reason_known CHECK (reason IN ('judgment', 'confirm', 'check_required', 'escalated_deadline', 'dead_letter', 'binding_mismatch')),
-    CONSTRAINT question_state_known CHECK (state IN ('open', 'answered', 'void')),
+    CONSTRAINT question_reason_known CHECK ((reason = 'judgment' OR reason = 'confirm' OR reason = 'check_required' OR reason = 'escalated_deadline' OR reason = 'dead_letter' OR reason = 'binding_mismatch')),
+    CONSTRAINT question_state_known CHECK ((state = 'open' OR state = 'answered' OR state = 'void')),
     CONSTRAINT question_answer_named CHECK (state <> 'answered' OR (answered_by IS NOT NULL AND answered_at_ms IS NOT NULL AND answer IS NOT NULL)),
     CONSTRAINT question_open_unanswered CHECK (state <> 'open' OR (answered_by IS NULL AND answered_at_ms IS NULL AND answer IS NULL))
 ) STRICT;
@@ -296,16 +297,16 @@ CREATE TRIGGER question_open_once_insert BEFORE INSERT ON question
 WHEN NEW.state = 'open' AND EXISTS (SELECT 1 FROM question o WHERE o.tenant = NEW.tenant AND o.reason = NEW.reason AND o.subject_ref = NEW.subject_ref AND o.state = 'open')
 BEGIN SELECT RAISE(ABORT, 'question_open_once'); END;
 CREATE TRIGGER question_reason_known_insert BEFORE INSERT ON question
-WHEN NOT coalesce(NEW.reason IN ('judgment', 'confirm', 'check_required', 'escalated_deadline', 'dead_letter', 'binding_mismatch'), false)
+WHEN NOT coalesce((NEW.reason = 'judgment' OR NEW.reason = 'confirm' OR NEW.reason = 'check_required' OR NEW.reason = 'escalated_deadline' OR NEW.reason = 'dead_letter' OR NEW.reason = 'binding_mismatch'), false)
 BEGIN SELECT RAISE(ABORT, 'question_reason_known'); END;
 CREATE TRIGGER question_reason_known_update BEFORE UPDATE ON question
-WHEN NOT coalesce(NEW.reason IN ('judgment', 'confirm', 'check_required', 'escalated_deadline', 'dead_letter', 'binding_mismatch'), false)
+WHEN NOT coalesce((NEW.reason = 'judgment' OR NEW.reason = 'confirm' OR NEW.reason = 'check_required' OR NEW.reason = 'escalated_deadline' OR NEW.reason = 'dead_letter' OR NEW.reason = 'binding_mismatch'), false)
 BEGIN SELECT RAISE(ABORT, 'question_reason_known'); END;
 CREATE TRIGGER question_state_known_insert BEFORE INSERT ON question
-WHEN NOT coalesce(NEW.state IN ('open', 'answered', 'void'), false)
+WHEN NOT coalesce((NEW.state = 'open' OR NEW.state = 'answered' OR NEW.state = 'void'), false)
 BEGIN SELECT RAISE(ABORT, 'question_state_known'); END;
 CREATE TRIGGER question_state_known_update BEFORE UPDATE ON question
-WHEN NOT coalesce(NEW.state IN ('open', 'answered', 'void'), false)
+WHEN NOT coalesce((NEW.state = 'open' OR NEW.state = 'answered' OR NEW.state = 'void'), false)
 BEGIN SELECT RAISE(ABORT, 'question_state_known'); END;
 CREATE TRIGGER question_answer_named_insert BEFORE INSERT ON question
 WHEN NOT coalesce(NEW.state <> 'answered' OR (NEW.answered_by IS NOT NULL AND NEW.answered_at_ms IS NOT NULL AND NEW.answer IS NOT NULL), false)
@@ -339,7 +340,7 @@ CREATE TABLE "grant" (
     used_by TEXT,
     voided_at_ms INTEGER,
     CONSTRAINT grant_once PRIMARY KEY (tenant, grant_id),
-    CONSTRAINT grant_purpose_known CHECK (purpose IN ('confirm', 'promotion', 'pattern_activation', 'settlement', 'policy')),
+    CONSTRAINT grant_purpose_known CHECK ((purpose = 'confirm' OR purpose = 'promotion' OR purpose = 'pattern_activation' OR purpose = 'settlement' OR purpose = 'policy')),
     CONSTRAINT grant_expires_after_issue CHECK (expires_at_ms > issued_at_ms),
     CONSTRAINT grant_named_person CHECK (length(principal) > 0)
 ) STRICT;
@@ -347,10 +348,10 @@ CREATE TRIGGER grant_once_insert BEFORE INSERT ON "grant"
 WHEN EXISTS (SELECT 1 FROM "grant" o WHERE o.tenant = NEW.tenant AND o.grant_id = NEW.grant_id)
 BEGIN SELECT RAISE(ABORT, 'grant_once'); END;
 CREATE TRIGGER grant_purpose_known_insert BEFORE INSERT ON "grant"
-WHEN NOT coalesce(NEW.purpose IN ('confirm', 'promotion', 'pattern_activation', 'settlement', 'policy'), false)
+WHEN NOT coalesce((NEW.purpose = 'confirm' OR NEW.purpose = 'promotion' OR NEW.purpose = 'pattern_activation' OR NEW.purpose = 'settlement' OR NEW.purpose = 'policy'), false)
 BEGIN SELECT RAISE(ABORT, 'grant_purpose_known'); END;
 CREATE TRIGGER grant_purpose_known_update BEFORE UPDATE ON "grant"
-WHEN NOT coalesce(NEW.purpose IN ('confirm', 'promotion', 'pattern_activation', 'settlement', 'policy'), false)
+WHEN NOT coalesce((NEW.purpose = 'confirm' OR NEW.purpose = 'promotion' OR NEW.purpose = 'pattern_activation' OR NEW.purpose = 'settlement' OR NEW.purpose = 'policy'), false)
 BEGIN SELECT RAISE(ABORT, 'grant_purpose_known'); END;
 CREATE TRIGGER grant_expires_after_issue_insert BEFORE INSERT ON "grant"
 WHEN NOT coalesce(NEW.expires_at_ms > NEW.issued_at_ms, false)
@@ -395,8 +396,8 @@ CREATE TABLE outbox (
     FOREIGN KEY (tenant, turn_id) REFERENCES turn,
     FOREIGN KEY (tenant, effect_digest) REFERENCES effect,
     FOREIGN KEY (tenant, grant_id) REFERENCES "grant",
-    CONSTRAINT outbox_kind_known CHECK (kind IN ('effect', 'model_call', 'notice', 'timer')),
-    CONSTRAINT outbox_state_known CHECK (state IN ('ready', 'claimed', 'dispatched', 'settled', 'retry_wait', 'check_required', 'dead')),
+    CONSTRAINT outbox_kind_known CHECK ((kind = 'effect' OR kind = 'model_call' OR kind = 'notice' OR kind = 'timer')),
+    CONSTRAINT outbox_state_known CHECK ((state = 'ready' OR state = 'claimed' OR state = 'dispatched' OR state = 'settled' OR state = 'retry_wait' OR state = 'check_required' OR state = 'dead')),
     CONSTRAINT outbox_effect_named CHECK ((kind <> 'effect' AND effect_digest IS NULL) OR (kind = 'effect' AND effect_digest IS NOT NULL AND intent_digest IS NOT NULL AND idempotency_key IS NOT NULL)),
     CONSTRAINT outbox_holder_known CHECK (state NOT IN ('claimed', 'dispatched') OR (holder IS NOT NULL AND lease_until_ms IS NOT NULL AND epoch > 0 AND attempts > 0)),
     CONSTRAINT outbox_dispatch_marked CHECK (state <> 'dispatched' OR dispatched_at_ms IS NOT NULL)
@@ -408,16 +409,16 @@ CREATE TRIGGER outbox_effect_once_insert BEFORE INSERT ON outbox
 WHEN EXISTS (SELECT 1 FROM outbox o WHERE o.tenant = NEW.tenant AND o.effect_digest = NEW.effect_digest)
 BEGIN SELECT RAISE(ABORT, 'outbox_effect_once'); END;
 CREATE TRIGGER outbox_kind_known_insert BEFORE INSERT ON outbox
-WHEN NOT coalesce(NEW.kind IN ('effect', 'model_call', 'notice', 'timer'), false)
+WHEN NOT coalesce((NEW.kind = 'effect' OR NEW.kind = 'model_call' OR NEW.kind = 'notice' OR NEW.kind = 'timer'), false)
 BEGIN SELECT RAISE(ABORT, 'outbox_kind_known'); END;
 CREATE TRIGGER outbox_kind_known_update BEFORE UPDATE ON outbox
-WHEN NOT coalesce(NEW.kind IN ('effect', 'model_call', 'notice', 'timer'), false)
+WHEN NOT coalesce((NEW.kind = 'effect' OR NEW.kind = 'model_call' OR NEW.kind = 'notice' OR NEW.kind = 'timer'), false)
 BEGIN SELECT RAISE(ABORT, 'outbox_kind_known'); END;
 CREATE TRIGGER outbox_state_known_insert BEFORE INSERT ON outbox
-WHEN NOT coalesce(NEW.state IN ('ready', 'claimed', 'dispatched', 'settled', 'retry_wait', 'check_required', 'dead'), false)
+WHEN NOT coalesce((NEW.state = 'ready' OR NEW.state = 'claimed' OR NEW.state = 'dispatched' OR NEW.state = 'settled' OR NEW.state = 'retry_wait' OR NEW.state = 'check_required' OR NEW.state = 'dead'), false)
 BEGIN SELECT RAISE(ABORT, 'outbox_state_known'); END;
 CREATE TRIGGER outbox_state_known_update BEFORE UPDATE ON outbox
-WHEN NOT coalesce(NEW.state IN ('ready', 'claimed', 'dispatched', 'settled', 'retry_wait', 'check_required', 'dead'), false)
+WHEN NOT coalesce((NEW.state = 'ready' OR NEW.state = 'claimed' OR NEW.state = 'dispatched' OR NEW.state = 'settled' OR NEW.state = 'retry_wait' OR NEW.state = 'check_required' OR NEW.state = 'dead'), false)
 BEGIN SELECT RAISE(ABORT, 'outbox_state_known'); END;
 CREATE TRIGGER outbox_effect_named_insert BEFORE INSERT ON outbox
 WHEN NOT coalesce((NEW.kind <> 'effect' AND NEW.effect_digest IS NULL) OR (NEW.kind = 'effect' AND NEW.effect_digest IS NOT NULL AND NEW.intent_digest IS NOT NULL AND NEW.idempotency_key IS NOT NULL), false)
@@ -475,9 +476,9 @@ CREATE TABLE execution (
     CONSTRAINT execution_once PRIMARY KEY (tenant, execution_id),
     FOREIGN KEY (tenant, outbox_id) REFERENCES outbox,
     FOREIGN KEY (tenant, turn_id) REFERENCES turn,
-    CONSTRAINT execution_kind_known CHECK (kind IN ('effect', 'settlement', 'record')),
+    CONSTRAINT execution_kind_known CHECK ((kind = 'effect' OR kind = 'settlement' OR kind = 'record')),
     CONSTRAINT execution_times CHECK (finished_at_ms IS NULL OR finished_at_ms >= started_at_ms),
-    CONSTRAINT execution_said_known CHECK (executor_said IS NULL OR executor_said IN ('ok', 'accepted', 'rejected', 'raised', 'no_answer'))
+    CONSTRAINT execution_said_known CHECK (executor_said IS NULL OR (executor_said = 'ok' OR executor_said = 'accepted' OR executor_said = 'rejected' OR executor_said = 'raised' OR executor_said = 'no_answer'))
 ) STRICT;
 CREATE UNIQUE INDEX execution_effect_once ON execution (tenant, outbox_id, epoch) WHERE kind = 'effect';
 CREATE TRIGGER execution_once_insert BEFORE INSERT ON execution
@@ -487,10 +488,10 @@ CREATE TRIGGER execution_effect_once_insert BEFORE INSERT ON execution
 WHEN NEW.kind = 'effect' AND EXISTS (SELECT 1 FROM execution o WHERE o.tenant = NEW.tenant AND o.outbox_id = NEW.outbox_id AND o.epoch = NEW.epoch AND o.kind = 'effect')
 BEGIN SELECT RAISE(ABORT, 'execution_effect_once'); END;
 CREATE TRIGGER execution_kind_known_insert BEFORE INSERT ON execution
-WHEN NOT coalesce(NEW.kind IN ('effect', 'settlement', 'record'), false)
+WHEN NOT coalesce((NEW.kind = 'effect' OR NEW.kind = 'settlement' OR NEW.kind = 'record'), false)
 BEGIN SELECT RAISE(ABORT, 'execution_kind_known'); END;
 CREATE TRIGGER execution_kind_known_update BEFORE UPDATE ON execution
-WHEN NOT coalesce(NEW.kind IN ('effect', 'settlement', 'record'), false)
+WHEN NOT coalesce((NEW.kind = 'effect' OR NEW.kind = 'settlement' OR NEW.kind = 'record'), false)
 BEGIN SELECT RAISE(ABORT, 'execution_kind_known'); END;
 CREATE TRIGGER execution_times_insert BEFORE INSERT ON execution
 WHEN NOT coalesce(NEW.finished_at_ms IS NULL OR NEW.finished_at_ms >= NEW.started_at_ms, false)
@@ -499,10 +500,10 @@ CREATE TRIGGER execution_times_update BEFORE UPDATE ON execution
 WHEN NOT coalesce(NEW.finished_at_ms IS NULL OR NEW.finished_at_ms >= NEW.started_at_ms, false)
 BEGIN SELECT RAISE(ABORT, 'execution_times'); END;
 CREATE TRIGGER execution_said_known_insert BEFORE INSERT ON execution
-WHEN NOT coalesce(NEW.executor_said IS NULL OR NEW.executor_said IN ('ok', 'accepted', 'rejected', 'raised', 'no_answer'), false)
+WHEN NOT coalesce(NEW.executor_said IS NULL OR (NEW.executor_said = 'ok' OR NEW.executor_said = 'accepted' OR NEW.executor_said = 'rejected' OR NEW.executor_said = 'raised' OR NEW.executor_said = 'no_answer'), false)
 BEGIN SELECT RAISE(ABORT, 'execution_said_known'); END;
 CREATE TRIGGER execution_said_known_update BEFORE UPDATE ON execution
-WHEN NOT coalesce(NEW.executor_said IS NULL OR NEW.executor_said IN ('ok', 'accepted', 'rejected', 'raised', 'no_answer'), false)
+WHEN NOT coalesce(NEW.executor_said IS NULL OR (NEW.executor_said = 'ok' OR NEW.executor_said = 'accepted' OR NEW.executor_said = 'rejected' OR NEW.executor_said = 'raised' OR NEW.executor_said = 'no_answer'), false)
 BEGIN SELECT RAISE(ABORT, 'execution_said_known'); END;
 CREATE TRIGGER execution_words_fixed BEFORE UPDATE OF tenant, execution_id, outbox_id, turn_id, epoch, kind, started_at_ms, before, before_digest ON execution
 BEGIN SELECT RAISE(ABORT, 'execution_words_fixed'); END;
@@ -532,11 +533,11 @@ CREATE TABLE receipt (
     FOREIGN KEY (tenant, turn_id) REFERENCES turn,
     FOREIGN KEY (tenant, execution_id) REFERENCES execution,
     FOREIGN KEY (tenant, outbox_id) REFERENCES outbox,
-    CONSTRAINT receipt_finality_known CHECK (graded_finality IN ('not_attempted', 'initiated', 'finalized', 'failed', 'indeterminate') AND claimed_finality IN ('not_attempted', 'initiated', 'finalized', 'failed', 'indeterminate')),
-    CONSTRAINT receipt_confidence_known CHECK (graded_confidence IN ('verified', 'partial', 'ambiguous', 'unknown', 'not_verified') AND claimed_confidence IN ('verified', 'partial', 'ambiguous', 'unknown', 'not_verified')),
-    CONSTRAINT receipt_status_known CHECK (status IS NULL OR status IN ('success', 'partial', 'failed', 'cancelled', 'unknown_outcome')),
+    CONSTRAINT receipt_finality_known CHECK ((graded_finality = 'not_attempted' OR graded_finality = 'initiated' OR graded_finality = 'finalized' OR graded_finality = 'failed' OR graded_finality = 'indeterminate') AND (claimed_finality = 'not_attempted' OR claimed_finality = 'initiated' OR claimed_finality = 'finalized' OR claimed_finality = 'failed' OR claimed_finality = 'indeterminate')),
+    CONSTRAINT receipt_confidence_known CHECK ((graded_confidence = 'verified' OR graded_confidence = 'partial' OR graded_confidence = 'ambiguous' OR graded_confidence = 'unknown' OR graded_confidence = 'not_verified') AND (claimed_confidence = 'verified' OR claimed_confidence = 'partial' OR claimed_confidence = 'ambiguous' OR claimed_confidence = 'unknown' OR claimed_confidence = 'not_verified')),
+    CONSTRAINT receipt_status_known CHECK (status IS NULL OR (status = 'success' OR status = 'partial' OR status = 'failed' OR status = 'cancelled' OR status = 'unknown_outcome')),
     CONSTRAINT receipt_status_earned CHECK (coalesce(status, '') <> 'success' OR (graded_finality = 'finalized' AND graded_confidence = 'verified')),
-    CONSTRAINT receipt_graded_not_higher CHECK ((graded_finality NOT IN ('finalized', 'initiated', 'not_attempted') OR graded_finality = claimed_finality) AND (graded_confidence <> 'verified' OR claimed_confidence = 'verified' OR graded_finality <> claimed_finality OR graded_finality = 'initiated'))
+    CONSTRAINT receipt_graded_not_higher CHECK ((NOT (graded_finality = 'finalized' OR graded_finality = 'initiated' OR graded_finality = 'not_attempted') OR graded_finality = claimed_finality) AND (graded_confidence <> 'verified' OR claimed_confidence = 'verified' OR graded_finality <> claimed_finality OR graded_finality = 'initiated'))
 ) STRICT;
 CREATE TRIGGER receipt_once_insert BEFORE INSERT ON receipt
 WHEN EXISTS (SELECT 1 FROM receipt o WHERE o.tenant = NEW.tenant AND o.receipt_id = NEW.receipt_id)
@@ -548,19 +549,19 @@ CREATE TRIGGER receipt_payload_once_insert BEFORE INSERT ON receipt
 WHEN EXISTS (SELECT 1 FROM receipt o WHERE o.tenant = NEW.tenant AND o.payload_digest = NEW.payload_digest)
 BEGIN SELECT RAISE(ABORT, 'receipt_payload_once'); END;
 CREATE TRIGGER receipt_finality_known_insert BEFORE INSERT ON receipt
-WHEN NOT coalesce(NEW.graded_finality IN ('not_attempted', 'initiated', 'finalized', 'failed', 'indeterminate') AND NEW.claimed_finality IN ('not_attempted', 'initiated', 'finalized', 'failed', 'indeterminate'), false)
+WHEN NOT coalesce((NEW.graded_finality = 'not_attempted' OR NEW.graded_finality = 'initiated' OR NEW.graded_finality = 'finalized' OR NEW.graded_finality = 'failed' OR NEW.graded_finality = 'indeterminate') AND (NEW.claimed_finality = 'not_attempted' OR NEW.claimed_finality = 'initiated' OR NEW.claimed_finality = 'finalized' OR NEW.claimed_finality = 'failed' OR NEW.claimed_finality = 'indeterminate'), false)
 BEGIN SELECT RAISE(ABORT, 'receipt_finality_known'); END;
 CREATE TRIGGER receipt_confidence_known_insert BEFORE INSERT ON receipt
-WHEN NOT coalesce(NEW.graded_confidence IN ('verified', 'partial', 'ambiguous', 'unknown', 'not_verified') AND NEW.claimed_confidence IN ('verified', 'partial', 'ambiguous', 'unknown', 'not_verified'), false)
+WHEN NOT coalesce((NEW.graded_confidence = 'verified' OR NEW.graded_confidence = 'partial' OR NEW.graded_confidence = 'ambiguous' OR NEW.graded_confidence = 'unknown' OR NEW.graded_confidence = 'not_verified') AND (NEW.claimed_confidence = 'verified' OR NEW.claimed_confidence = 'partial' OR NEW.claimed_confidence = 'ambiguous' OR NEW.claimed_confidence = 'unknown' OR NEW.claimed_confidence = 'not_verified'), false)
 BEGIN SELECT RAISE(ABORT, 'receipt_confidence_known'); END;
 CREATE TRIGGER receipt_status_known_insert BEFORE INSERT ON receipt
-WHEN NOT coalesce(NEW.status IS NULL OR NEW.status IN ('success', 'partial', 'failed', 'cancelled', 'unknown_outcome'), false)
+WHEN NOT coalesce(NEW.status IS NULL OR (NEW.status = 'success' OR NEW.status = 'partial' OR NEW.status = 'failed' OR NEW.status = 'cancelled' OR NEW.status = 'unknown_outcome'), false)
 BEGIN SELECT RAISE(ABORT, 'receipt_status_known'); END;
 CREATE TRIGGER receipt_status_earned_insert BEFORE INSERT ON receipt
 WHEN NOT coalesce(coalesce(NEW.status, '') <> 'success' OR (NEW.graded_finality = 'finalized' AND NEW.graded_confidence = 'verified'), false)
 BEGIN SELECT RAISE(ABORT, 'receipt_status_earned'); END;
 CREATE TRIGGER receipt_graded_not_higher_insert BEFORE INSERT ON receipt
-WHEN NOT coalesce((NEW.graded_finality NOT IN ('finalized', 'initiated', 'not_attempted') OR NEW.graded_finality = NEW.claimed_finality) AND (NEW.graded_confidence <> 'verified' OR NEW.claimed_confidence = 'verified' OR NEW.graded_finality <> NEW.claimed_finality OR NEW.graded_finality = 'initiated'), false)
+WHEN NOT coalesce((NOT (NEW.graded_finality = 'finalized' OR NEW.graded_finality = 'initiated' OR NEW.graded_finality = 'not_attempted') OR NEW.graded_finality = NEW.claimed_finality) AND (NEW.graded_confidence <> 'verified' OR NEW.claimed_confidence = 'verified' OR NEW.graded_finality <> NEW.claimed_finality OR NEW.graded_finality = 'initiated'), false)
 BEGIN SELECT RAISE(ABORT, 'receipt_graded_not_higher'); END;
 CREATE TRIGGER receipt_append_only BEFORE UPDATE ON receipt
 BEGIN SELECT RAISE(ABORT, 'receipt_append_only'); END;
@@ -640,8 +641,8 @@ CREATE TABLE activity (
     updated_at_ms INTEGER NOT NULL,
     CONSTRAINT activity_once PRIMARY KEY (tenant, turn_id),
     FOREIGN KEY (tenant, turn_id) REFERENCES turn,
-    CONSTRAINT activity_state_known CHECK (state IN ('queued', 'routing', 'running', 'verifying', 'completed', 'failed', 'recovery_required')),
-    CONSTRAINT activity_category_known CHECK (failure_category IS NULL OR failure_category IN ('routing', 'local_model', 'cloud_service', 'native_execution', 'persistence', 'setup', 'unknown')),
+    CONSTRAINT activity_state_known CHECK ((state = 'queued' OR state = 'routing' OR state = 'running' OR state = 'verifying' OR state = 'completed' OR state = 'failed' OR state = 'recovery_required')),
+    CONSTRAINT activity_category_known CHECK (failure_category IS NULL OR (failure_category = 'routing' OR failure_category = 'local_model' OR failure_category = 'cloud_service' OR failure_category = 'native_execution' OR failure_category = 'persistence' OR failure_category = 'setup' OR failure_category = 'unknown')),
     CONSTRAINT activity_completed_has_evidence CHECK (state <> 'completed' OR (receipt_count >= 1 AND evidence_digest IS NOT NULL AND failure_category IS NULL)),
     CONSTRAINT activity_failed_has_category_only CHECK (state <> 'failed' OR (receipt_count = 0 AND evidence_digest IS NULL AND failure_category IS NOT NULL)),
     CONSTRAINT activity_open_is_bare CHECK (state IN ('completed', 'failed') OR (receipt_count = 0 AND evidence_digest IS NULL AND failure_category IS NULL)),
@@ -649,16 +650,16 @@ CREATE TABLE activity (
     CONSTRAINT activity_questions_counted CHECK (open_questions >= 0)
 ) STRICT;
 CREATE TRIGGER activity_state_known_insert BEFORE INSERT ON activity
-WHEN NOT coalesce(NEW.state IN ('queued', 'routing', 'running', 'verifying', 'completed', 'failed', 'recovery_required'), false)
+WHEN NOT coalesce((NEW.state = 'queued' OR NEW.state = 'routing' OR NEW.state = 'running' OR NEW.state = 'verifying' OR NEW.state = 'completed' OR NEW.state = 'failed' OR NEW.state = 'recovery_required'), false)
 BEGIN SELECT RAISE(ABORT, 'activity_state_known'); END;
 CREATE TRIGGER activity_state_known_update BEFORE UPDATE ON activity
-WHEN NOT coalesce(NEW.state IN ('queued', 'routing', 'running', 'verifying', 'completed', 'failed', 'recovery_required'), false)
+WHEN NOT coalesce((NEW.state = 'queued' OR NEW.state = 'routing' OR NEW.state = 'running' OR NEW.state = 'verifying' OR NEW.state = 'completed' OR NEW.state = 'failed' OR NEW.state = 'recovery_required'), false)
 BEGIN SELECT RAISE(ABORT, 'activity_state_known'); END;
 CREATE TRIGGER activity_category_known_insert BEFORE INSERT ON activity
-WHEN NOT coalesce(NEW.failure_category IS NULL OR NEW.failure_category IN ('routing', 'local_model', 'cloud_service', 'native_execution', 'persistence', 'setup', 'unknown'), false)
+WHEN NOT coalesce(NEW.failure_category IS NULL OR (NEW.failure_category = 'routing' OR NEW.failure_category = 'local_model' OR NEW.failure_category = 'cloud_service' OR NEW.failure_category = 'native_execution' OR NEW.failure_category = 'persistence' OR NEW.failure_category = 'setup' OR NEW.failure_category = 'unknown'), false)
 BEGIN SELECT RAISE(ABORT, 'activity_category_known'); END;
 CREATE TRIGGER activity_category_known_update BEFORE UPDATE ON activity
-WHEN NOT coalesce(NEW.failure_category IS NULL OR NEW.failure_category IN ('routing', 'local_model', 'cloud_service', 'native_execution', 'persistence', 'setup', 'unknown'), false)
+WHEN NOT coalesce(NEW.failure_category IS NULL OR (NEW.failure_category = 'routing' OR NEW.failure_category = 'local_model' OR NEW.failure_category = 'cloud_service' OR NEW.failure_category = 'native_execution' OR NEW.failure_category = 'persistence' OR NEW.failure_category = 'setup' OR NEW.failure_category = 'unknown'), false)
 BEGIN SELECT RAISE(ABORT, 'activity_category_known'); END;
 CREATE TRIGGER activity_completed_has_evidence_insert BEFORE INSERT ON activity
 WHEN NOT coalesce(NEW.state <> 'completed' OR (NEW.receipt_count >= 1 AND NEW.evidence_digest IS NOT NULL AND NEW.failure_category IS NULL), false)
@@ -746,8 +747,8 @@ CREATE TABLE message (
     CONSTRAINT message_once PRIMARY KEY (tenant, message_id),
     FOREIGN KEY (tenant, turn_id) REFERENCES turn,
     FOREIGN KEY (tenant, receipt_id) REFERENCES receipt,
-    CONSTRAINT message_role_known CHECK (role IN ('user', 'assistant', 'tool')),
-    CONSTRAINT message_kind_known CHECK (execution_kind IS NULL OR execution_kind IN ('native', 'local_model', 'cloud_model')),
+    CONSTRAINT message_role_known CHECK ((role = 'user' OR role = 'assistant' OR role = 'tool')),
+    CONSTRAINT message_kind_known CHECK (execution_kind IS NULL OR (execution_kind = 'native' OR execution_kind = 'local_model' OR execution_kind = 'cloud_model')),
     CONSTRAINT message_provenance_whole CHECK ((execution_kind IS NULL) = (routing_mode IS NULL) AND (execution_kind IS NULL) = (provider IS NULL) AND (execution_kind IS NULL) = (runtime IS NULL)),
     CONSTRAINT message_native_not_cloud CHECK (coalesce(execution_kind, '') <> 'native' OR coalesce(provider, '') = 'actum'),
     CONSTRAINT message_native_has_receipt CHECK (coalesce(execution_kind, '') <> 'native' OR receipt_id IS NOT NULL)
@@ -756,10 +757,10 @@ CREATE TRIGGER message_once_insert BEFORE INSERT ON message
 WHEN EXISTS (SELECT 1 FROM message o WHERE o.tenant = NEW.tenant AND o.message_id = NEW.message_id)
 BEGIN SELECT RAISE(ABORT, 'message_once'); END;
 CREATE TRIGGER message_role_known_insert BEFORE INSERT ON message
-WHEN NOT coalesce(NEW.role IN ('user', 'assistant', 'tool'), false)
+WHEN NOT coalesce((NEW.role = 'user' OR NEW.role = 'assistant' OR NEW.role = 'tool'), false)
 BEGIN SELECT RAISE(ABORT, 'message_role_known'); END;
 CREATE TRIGGER message_kind_known_insert BEFORE INSERT ON message
-WHEN NOT coalesce(NEW.execution_kind IS NULL OR NEW.execution_kind IN ('native', 'local_model', 'cloud_model'), false)
+WHEN NOT coalesce(NEW.execution_kind IS NULL OR (NEW.execution_kind = 'native' OR NEW.execution_kind = 'local_model' OR NEW.execution_kind = 'cloud_model'), false)
 BEGIN SELECT RAISE(ABORT, 'message_kind_known'); END;
 CREATE TRIGGER message_provenance_whole_insert BEFORE INSERT ON message
 WHEN NOT coalesce((NEW.execution_kind IS NULL) = (NEW.routing_mode IS NULL) AND (NEW.execution_kind IS NULL) = (NEW.provider IS NULL) AND (NEW.execution_kind IS NULL) = (NEW.runtime IS NULL), false)
@@ -805,7 +806,7 @@ CREATE INDEX receipt_of_turn ON receipt (tenant, turn_id, receipt_id);
 CREATE INDEX receipt_of_row ON receipt (tenant, outbox_id, receipt_id);
 CREATE INDEX activity_by_state ON activity (tenant, state, turn_id);
 CREATE INDEX activity_needs_attention ON activity (tenant, turn_id) WHERE (state = 'recovery_required' OR open_questions > 0 OR (state = 'failed' AND acknowledged_by IS NULL));
-CREATE INDEX activity_in_progress ON activity (tenant, turn_id) WHERE open_questions = 0 AND state IN ('queued', 'routing', 'running', 'verifying');
+CREATE INDEX activity_in_progress ON activity (tenant, turn_id) WHERE open_questions = 0 AND (state = 'queued' OR state = 'routing' OR state = 'running' OR state = 'verifying');
 CREATE INDEX activity_event_of_turn ON activity_event (tenant, turn_id, event_id);
 CREATE INDEX assertion_of_turn ON assertion (tenant, turn_id, assertion_id);
 CREATE INDEX message_of_turn ON message (tenant, turn_id, message_id);
@@ -813,7 +814,7 @@ CREATE INDEX message_of_turn ON message (tenant, turn_id, message_id);
 -- Rules that look at other rows, or at what the row was.
 -- A row enters the outbox waiting, or settled at once where there is nothing to send; only a claim leads further.
 CREATE TRIGGER outbox_starts_waiting BEFORE INSERT ON outbox
-WHEN NEW.state NOT IN ('ready', 'retry_wait', 'settled') OR NEW.dispatched_at_ms IS NOT NULL
+WHEN NOT (NEW.state = 'ready' OR NEW.state = 'retry_wait' OR NEW.state = 'settled') OR NEW.dispatched_at_ms IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'outbox_starts_waiting'); END;
 -- A row that wants to leave without a grant must describe an effect that changes nothing outside this store.
 CREATE TRIGGER outbox_ungranted_is_inform BEFORE INSERT ON outbox
@@ -911,12 +912,12 @@ BEGIN SELECT RAISE(ABORT, 'activity_counts_receipts'); END;
 CREATE TRIGGER activity_completed_is_earned_insert BEFORE INSERT ON activity
 WHEN NEW.state = 'completed' AND NOT EXISTS (
     SELECT 1 FROM receipt r WHERE r.tenant = NEW.tenant AND r.turn_id = NEW.turn_id
-       AND (r.status IN ('success', 'partial', 'cancelled') OR r.kind = 'settlement'))
+       AND ((r.status = 'success' OR r.status = 'partial' OR r.status = 'cancelled') OR r.kind = 'settlement'))
 BEGIN SELECT RAISE(ABORT, 'activity_completed_is_earned'); END;
 CREATE TRIGGER activity_completed_is_earned_update BEFORE UPDATE ON activity
 WHEN NEW.state = 'completed' AND NOT EXISTS (
     SELECT 1 FROM receipt r WHERE r.tenant = NEW.tenant AND r.turn_id = NEW.turn_id
-       AND (r.status IN ('success', 'partial', 'cancelled') OR r.kind = 'settlement'))
+       AND ((r.status = 'success' OR r.status = 'partial' OR r.status = 'cancelled') OR r.kind = 'settlement'))
 BEGIN SELECT RAISE(ABORT, 'activity_completed_is_earned'); END;
 -- A native reply stands on the receipt of an effect that was seen to have happened; a recorded decision is none.
 CREATE TRIGGER message_native_receipt_earned BEFORE INSERT ON message
