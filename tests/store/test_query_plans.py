@@ -28,6 +28,7 @@ READS_ALL = {
     "log_state": "one row a tenant",
     "outbox_counts": "counts everything",
     "runner": "one row a tenant",
+    "holds_runner": "one row a tenant",
     "renew_runner": "one row a tenant",
     "outbox_unsealed": "the index holds only rows settled without an attempt",
     "outbox_in": "asked for settled rows too it reads everything; the test below asks for the others",

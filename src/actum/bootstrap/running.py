@@ -17,7 +17,6 @@ from actum.bootstrap.opening import Opened
 from actum.kernel.recovery import Reconciliation
 from actum.model.errors import CorruptRecordError, EnvironmentFault, InvariantViolation
 from actum.service import runner
-from actum.service.holder import require_incarnation
 from actum.service.recover import left_behind, reconcile
 
 HEARTBEAT_S = 5.0
@@ -57,10 +56,8 @@ class HeldLease:
             self._lost = False
             self._reconciled = reconcile(self._opened.line)
             self._start_beat()
-        else:
-            self._opened.line.store.glance(lambda tx: require_incarnation(self._opened.line, tx))
-            if left_behind(self._opened.line):
-                self._reconciled = reconcile(self._opened.line)
+        elif left_behind(self._opened.line):
+            self._reconciled = reconcile(self._opened.line)
         if self._reconciled is None:
             raise InvariantViolation("a held lease was reconciled")
         return self._reconciled

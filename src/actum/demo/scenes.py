@@ -15,10 +15,10 @@ from actum.demo.setting import Setting
 from actum.demo.world import NEW_PHONE, NEW_PRICES, STRANGERS_PRICES
 from actum.model import canonical
 from actum.model.activity import ActivityState
-from actum.model.delivery import OutboxState
 from actum.model.errors import ActumError, InvariantViolation
 from actum.model.message import LOCAL_PROVIDER, ExecutionMode, Provenance, RoutingMode
 from actum.ports.store import Tx
+from actum.service.keys import find_key
 from actum.service.rows import add_effect_row
 
 ROOM = "calendar.book"
@@ -109,10 +109,9 @@ def _smuggle(setting: Setting, tx: Tx, changed: Turn, *, under: str) -> None:
     for question in tx.questions(changed.turn_id):
         tx.void_question(question.question_id)
     add_effect_row(
-        setting.kernel.line, tx, turn_id=changed.turn_id, step_id=proposal.step_id,
-        effect_digest=proposal.effect_digest, capability=proposal.capability,
-        key=effect.descriptor.idempotency_key, intent=canonical.digest("smuggled"),
-        grant_id=granted.grant_id, state=OutboxState.READY,
+        setting.kernel.line, tx, effect.sealed(), turn_id=changed.turn_id, step_id=proposal.step_id,
+        intent=canonical.digest("smuggled"), grant_id=granted.grant_id,
+        bind=find_key(tx, proposal.capability, effect.descriptor.idempotency_key),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from actum.kernel.redaction import redact
 from actum.model import canonical
 from actum.model.activity import FailureCategory
 from actum.model.delivery import OutboxRow, OutboxState
-from actum.model.effect import EffectClass, EffectDescriptor, intent_digest, needs_qualification
+from actum.model.effect import Effect, EffectClass, EffectDescriptor, intent_digest, needs_qualification
 from actum.model.errors import InvariantViolation, Refused, RefusedError
 from actum.model.evidence import QualificationResult
 from actum.model.grant import Authn, Grant, GrantPurpose
@@ -31,7 +31,7 @@ from actum.model.proposal import Proposal, ProposalState
 from actum.model.question import Question, QuestionReason, QuestionState
 from actum.model.walk import QuestionDraft
 from actum.model.work import StepState, WorkItem
-from actum.ports.store import EffectRow, QualificationRow, Tx
+from actum.ports.store import EffectOrigin, QualificationRow, Tx
 from actum.service import content
 from actum.service.keys import find_key
 from actum.service.line import Line
@@ -39,7 +39,7 @@ from actum.service.points import commit
 from actum.service.rows import Walked, add_effect_row, failed, step_settled, write_walk
 from actum.service.seal import seal_grant
 from actum.service.standing import refresh, set_confirmed
-from actum.service.view import TurnView, item_of, load_view, unknown
+from actum.service.view import TurnView, load_view, unknown
 from actum.service.walk import take_decision, walk
 
 CONFIRM_MS = 24 * 3600 * 1000
@@ -83,19 +83,19 @@ def confirm(
     def work(tx: Tx) -> list[OutboxRow | str]:
         require_role(tx, person.name, role="approver")
         loaded = [_open(tx, question_id, QuestionReason.CONFIRM) for question_id in question_ids]
-        effects = [_effect_of(tx, question) for question in loaded]
-        _refuse_many_money(effects)
+        origins = [_origin_of(tx, question) for question in loaded]
+        _refuse_many_money(origins)
         return [
             _confirm(
                 line,
                 tx,
                 question,
-                effect,
+                origin,
                 person=person,
                 accepts=accept_unqualified,
                 shown_digest=_shown(shown_digest, question),
             )
-            for question, effect in zip(loaded, effects, strict=True)
+            for question, origin in zip(loaded, origins, strict=True)
         ]
 
     given: list[OutboxRow] = []
@@ -123,37 +123,34 @@ def _confirm(
     line: Line,
     tx: Tx,
     question: Question,
-    row: EffectRow,
+    origin: EffectOrigin,
     *,
     person: Person,
     accepts: bool,
     shown_digest: str | None,
 ) -> OutboxRow | str:
-    proposal, descriptor = _proposal(tx, row), row.descriptor
-    item = item_of(tx, question.turn_id)
+    effect, proposal, item = origin.effect.sealed(), origin.proposal, origin.item
+    descriptor = effect.descriptor
     _check_person(descriptor, person=person, item=item)
     _check_shown(question, shown_digest)
-    qualification = tx.qualification(row.effect_digest)
+    qualification = tx.qualification(effect.effect_digest) if needs_qualification(descriptor) else None
     _check_qualified(descriptor, qualification, accepts=accepts)
     now = line.now()
     _answer(tx, question, by=person.name, answer="confirmed", now_ms=now)
     intent = intent_digest(descriptor, principal=item.principal)
-    bound = find_key(tx, descriptor.capability, descriptor.idempotency_key)
-    if bound is not None:
-        return _confirmed_twice(line, tx, proposal, bound=bound, intent=intent)
+    key = find_key(tx, descriptor.capability, descriptor.idempotency_key)
+    if key.bound is not None:
+        return _confirmed_twice(line, tx, proposal, bound=key.bound, intent=intent)
     # Rule 2
-    grant = _confirm_grant(line, question, row, person=person, item=item, now_ms=now)
+    grant = _confirm_grant(line, question, effect, person=person, item=item, now_ms=now)
     if qualification is not None:
         grant = msgspec.structs.replace(
             grant, qualification_digest=qualification.digest, accepts_unqualified=accepts
         )
     seal_grant(line, tx, grant, signer=person.signer, chain=question.turn_id)
     outbox = add_effect_row(
-        line, tx, turn_id=question.turn_id, step_id=proposal.step_id, effect_digest=row.effect_digest,
-        capability=descriptor.capability, key=descriptor.idempotency_key, intent=intent,
-        grant_id=grant.grant_id,
-        state=OutboxState.READY,
-        claim=True,
+        line, tx, effect, turn_id=question.turn_id, step_id=proposal.step_id, intent=intent,
+        grant_id=grant.grant_id, bind=key, claim=True,
     )  # fmt: skip
     tx.set_proposal(proposal.proposed_action_id, state=ProposalState.GRANTED)
     set_confirmed(tx, question.turn_id, now_ms=now)
@@ -205,9 +202,9 @@ def _check_qualified(
 
 
 def _confirm_grant(
-    line: Line, question: Question, row: EffectRow, *, person: Person, item: WorkItem, now_ms: int
+    line: Line, question: Question, effect: Effect, *, person: Person, item: WorkItem, now_ms: int
 ) -> Grant:
-    money = row.descriptor.effect_class is EffectClass.MONEY_LEGAL
+    money = effect.descriptor.effect_class is EffectClass.MONEY_LEGAL
     return Grant(
         grant_id=line.ids.ulid(now_ms),
         purpose=GrantPurpose.CONFIRM,
@@ -215,7 +212,7 @@ def _confirm_grant(
         tenant=item.tenant,
         principal=person.name,
         authn=Authn.SESSION if person.signer is None else Authn.PASSPHRASE,
-        subject_digest=row.effect_digest,
+        subject_digest=effect.effect_digest,
         qualification_digest=None,
         shown_digest=question.shown_digest,
         task=item.work_item_id,
@@ -262,17 +259,15 @@ def refuse(line: Line, question_ids: Sequence[str], *, person: Person, reason: s
 
 
 def _refuse(line: Line, tx: Tx, question: Question, *, person: Person, reason: str) -> str:
-    row = _effect_of(tx, question)
-    proposal = _proposal(tx, row)
+    origin = _origin_of(tx, question)
+    effect, proposal = origin.effect.sealed(), origin.proposal
     _answer(
         tx, question, by=person.name, answer=f"refused: {reason}" if reason else "refused", now_ms=line.now()
     )
     # Rule 5: the row is settled from the start, so nothing can claim it; the next run seals it.
     outbox = add_effect_row(
-        line, tx, turn_id=question.turn_id, step_id=proposal.step_id, effect_digest=row.effect_digest,
-        capability=row.descriptor.capability, key=row.descriptor.idempotency_key,
-        intent=intent_digest(row.descriptor, principal=item_of(tx, question.turn_id).principal),
-        grant_id=None, state=OutboxState.SETTLED,
+        line, tx, effect, turn_id=question.turn_id, step_id=proposal.step_id,
+        intent=intent_digest(effect.descriptor, principal=origin.item.principal), grant_id=None, bind=None,
     )  # fmt: skip
     tx.set_proposal(proposal.proposed_action_id, state=ProposalState.DECLINED, refusal=reason or None)
     step_settled(tx, question.turn_id, proposal.step_id)
@@ -368,23 +363,16 @@ def _resolved(question: Question) -> RefusedError:
     )
 
 
-def _effect_of(tx: Tx, question: Question) -> EffectRow:
-    row = tx.effect(question.subject_ref)
-    if row is None:
+def _origin_of(tx: Tx, question: Question) -> EffectOrigin:
+    origin = tx.effect_origin(question.subject_ref)
+    if origin is None:
         raise InvariantViolation("a confirm asks about a stored effect", question=question.question_id)
-    return row
+    return origin
 
 
-def _proposal(tx: Tx, row: EffectRow) -> Proposal:
-    proposal = tx.proposal(row.proposed_action_id)
-    if proposal is None:
-        raise InvariantViolation("an effect has a proposal", effect=row.effect_digest)
-    return proposal
-
-
-def _refuse_many_money(effects: Sequence[EffectRow]) -> None:
-    money = [row for row in effects if row.descriptor.effect_class is EffectClass.MONEY_LEGAL]
-    if money and len(effects) > 1:
+def _refuse_many_money(origins: Sequence[EffectOrigin]) -> None:
+    classes = [origin.effect.descriptor.effect_class for origin in origins]
+    if EffectClass.MONEY_LEGAL in classes and len(classes) > 1:
         raise RefusedError(
             "money_one_at_a_time",
             failed="money and legal effects are confirmed one at a time",

@@ -345,4 +345,4 @@ def _settle(line: Line, tx: Tx, job: Job) -> None:
         attempts=row.attempts,
         attempts_max=job.capability.info.attempts_max,
     )
-    move_after_seal(line, tx, row, state=state, graded=graded)
+    move_after_seal(line, tx, row, effect=job.effect, state=state, graded=graded)

@@ -37,23 +37,18 @@ class RunnerName(msgspec.Struct, frozen=True, kw_only=True):
 
 def still_ours(line: Line, tx: Tx) -> bool:
     """Tell whether this process's runner has the lease, of the incarnation it opened (rule 3)."""
-    runner = tx.runner()
-    return runner is not None and runner.holder == line.holder and not _adopted_elsewhere(line, tx)
+    return tx.holds_runner(line.holder, incarnation=line.incarnation)
 
 
 def require_incarnation(line: Line, tx: Tx) -> None:
     """Raise EnvironmentFault where another process adopted the store since this one opened it (rule 3)."""
-    if _adopted_elsewhere(line, tx):
+    if tx.meta("incarnation") != line.incarnation:
         raise EnvironmentFault(
             "store_adopted",
             failed="another process adopted this store since this one opened it",
             state="Nothing was allowed or dispatched by this process",
             next_step="Open the store again, in a new process or with a new Kernel, and repeat",
         )
-
-
-def _adopted_elsewhere(line: Line, tx: Tx) -> bool:
-    return tx.meta("incarnation") != line.incarnation
 
 
 def _named(holder: str) -> RunnerRow | None:

@@ -9,7 +9,7 @@ import msgspec
 
 from actum.model import foreign
 from actum.model.delivery import Execution, OutboxRow
-from actum.model.effect import Effect
+from actum.model.effect import Effect, needs_qualification
 from actum.model.errors import InvariantViolation, Refused
 from actum.model.evidence import Qualification
 from actum.model.grant import GrantRow
@@ -81,19 +81,15 @@ def load_job(line: Line, tx: Tx, row: OutboxRow) -> Job:
 
 def load_backing(tx: Tx, row: OutboxRow) -> Backing:
     """Load what a row stands on, as it is stored now."""
-    stored = tx.effect(row.effect_digest or "")
-    if stored is None:
-        raise InvariantViolation("an effect row has an effect", row=row.outbox_id)
-    proposal = tx.proposal(stored.proposed_action_id)
-    turn = tx.turn(row.turn_id)
-    item = tx.work_item(turn.work_item_id) if turn is not None else None
-    if proposal is None or item is None:
-        raise InvariantViolation("an effect has a proposal, a turn and an item", row=row.outbox_id)
-    qualification = tx.qualification(stored.effect_digest)
-    decision = tx.decision(proposal.decision_digest)
+    origin = tx.effect_origin(row.effect_digest or "")
+    if origin is None:
+        raise InvariantViolation("a row has an effect, a proposal, a turn and an item", row=row.outbox_id)
+    stored, proposal, item, decision = origin.effect, origin.proposal, origin.item, origin.decision
+    flagged = needs_qualification(stored.descriptor)
+    qualification = tx.qualification(stored.effect_digest) if flagged else None
     return Backing(
         row=row,
-        effect=Effect(effect_digest=stored.effect_digest, salt=stored.salt, descriptor=stored.descriptor),
+        effect=stored.sealed(),
         arguments=foreign.to_plain(foreign.decode_foreign(stored.arguments)),
         arguments_json=stored.arguments,
         context=foreign.to_plain(foreign.decode_foreign(stored.context)),

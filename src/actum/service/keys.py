@@ -10,32 +10,33 @@ Rules
 
 from __future__ import annotations
 
+import msgspec
+
 from actum.model import canonical
 from actum.model.delivery import OutboxState
 from actum.model.grading import EffectFinality
 from actum.ports.store import Tx
 
 
-def find_key(tx: Tx, capability: str, key: str) -> tuple[str, str] | None:
-    """Return (intent digest, outbox id) of the row that has a key now, or None where the key is free."""
-    return _newest(tx, capability, key)[1]
+class Key(msgspec.Struct, frozen=True):
+    """Where a key leads now: (intent digest, outbox id) of the row that has it, or None where it is free.
+
+    ``name`` is what the next row is bound under; the store refuses one that is not free.
+    """
+
+    name: str
+    bound: tuple[str, str] | None
 
 
-def bind_key(tx: Tx, capability: str, key: str, *, intent_digest: str, outbox_id: str) -> None:
-    """Bind a key that is free to a row; the store refuses one that is not."""
-    tx.bind_idempotent(
-        capability, _newest(tx, capability, key)[0], intent_digest=intent_digest, outbox_id=outbox_id
-    )
-
-
-def _newest(tx: Tx, capability: str, key: str) -> tuple[str, tuple[str, str] | None]:
+def find_key(tx: Tx, capability: str, key: str) -> Key:
+    """Return where a key of a capability leads now."""
     name, place = key, 1
     while (found := tx.find_idempotent(capability, name)) is not None:
         if not _free_again(tx, found[1]):
-            return name, found
+            return Key(name, found)
         place += 1
         name = canonical.digest(["key", key, place])  # Rule 3
-    return name, None
+    return Key(name, None)
 
 
 def _free_again(tx: Tx, outbox_id: str) -> bool:

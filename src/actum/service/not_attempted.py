@@ -82,7 +82,7 @@ def _effect(tx: Tx, row: OutboxRow) -> Effect:
     stored = tx.effect(row.effect_digest or "")
     if stored is None:
         raise InvariantViolation("an effect row has an effect", row=row.outbox_id)
-    return Effect(effect_digest=stored.effect_digest, salt=stored.salt, descriptor=stored.descriptor)
+    return stored.sealed()
 
 
 def _digest(effect: Effect, *, dispatched: bool) -> str:

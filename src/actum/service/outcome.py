@@ -13,6 +13,7 @@ import msgspec
 from actum.kernel.delivery import backoff_ms, row_after_lost_claim
 from actum.model.activity import FailureCategory
 from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
+from actum.model.effect import Effect
 from actum.model.errors import InvariantViolation
 from actum.model.grading import Graded
 from actum.model.message import ExecutionMode
@@ -100,9 +101,7 @@ def _layer_of(line: Line, row: OutboxRow) -> FailureCategory:
 
 def set_running(tx: Tx, row: OutboxRow) -> None:
     """Mark the step of a dispatched row running; what another action of the step left there stays to be seen."""
-    for visit in tx.visits(row.turn_id):
-        if visit.step_id == row.step_id and visit.state is StepState.PENDING:
-            tx.set_visit(row.turn_id, row.step_id, state=StepState.RUNNING)
+    tx.move_visit(row.turn_id, row.step_id, state=StepState.PENDING, to=StepState.RUNNING)
 
 
 def set_waiting(tx: Tx, row: OutboxRow) -> None:
@@ -129,7 +128,9 @@ def finish_execution(line: Line, tx: Tx, sealing: Sealing) -> None:
     )
 
 
-def move_after_seal(line: Line, tx: Tx, row: OutboxRow, *, state: OutboxState, graded: Graded) -> None:
+def move_after_seal(
+    line: Line, tx: Tx, row: OutboxRow, *, effect: Effect, state: OutboxState, graded: Graded
+) -> None:
     """Move row, proposal, visit and activity to what a sealed attempt means (rule 7)."""
     wait = backoff_ms(row.outbox_id, attempts=row.attempts) if state is OutboxState.RETRY_WAIT else 0
     moved = tx.move_outbox(
@@ -142,7 +143,7 @@ def move_after_seal(line: Line, tx: Tx, row: OutboxRow, *, state: OutboxState, g
     if not moved:
         raise InvariantViolation("a sealed row is still ours in its transaction", row=row.outbox_id)
     if state is OutboxState.SETTLED:
-        settle_step(tx, row)
+        settle_step(tx, row, effect=effect)
     elif state is OutboxState.RETRY_WAIT:
         set_waiting(tx, row)
     elif state is OutboxState.DEAD:
@@ -171,11 +172,9 @@ def _ask_check(line: Line, tx: Tx, row: OutboxRow, *, shown: Mapping[str, object
     )  # fmt: skip
 
 
-def settle_step(tx: Tx, row: OutboxRow) -> None:
+def settle_step(tx: Tx, row: OutboxRow, *, effect: Effect) -> None:
     """Mark the proposal of a settled row settled, and its step done if it was the last one."""
-    stored = tx.effect(row.effect_digest or "")
-    if stored is not None:
-        tx.set_proposal(stored.proposed_action_id, state=ProposalState.SETTLED)
+    tx.set_proposal(effect.descriptor.proposed_action_id, state=ProposalState.SETTLED)
     if row.capability == "subject.record":
         tx.set_visit(row.turn_id, row.step_id, state=StepState.DONE)
     elif not step_settled(tx, row.turn_id, row.step_id):

@@ -22,7 +22,7 @@ from actum.model.errors import InvariantViolation, Refused
 from actum.model.question import QuestionReason
 from actum.model.work import StepState
 from actum.ports.store import Tx
-from actum.service.holder import note_holder
+from actum.service.holder import note_holder, require_incarnation
 from actum.service.job import load_backing
 from actum.service.line import Line
 from actum.service.outcome import dead_letter
@@ -42,8 +42,16 @@ def reconcile(line: Line) -> Reconciliation:
 
 
 def left_behind(line: Line) -> bool:
-    """Tell whether a run of this process broke off and left rows that nobody works on."""
-    found = line.store.glance(lambda tx: tx.outbox_in(OutboxState.CLAIMED, OutboxState.DISPATCHED))
+    """Tell whether a run of this process broke off and left rows that nobody works on.
+
+    EnvironmentFault ``store_adopted`` where the store is of another incarnation by now.
+    """
+
+    def held(tx: Tx) -> list[OutboxRow]:
+        require_incarnation(line, tx)
+        return tx.outbox_in(OutboxState.CLAIMED, OutboxState.DISPATCHED)
+
+    found = line.store.glance(held)
     # In this order, and after the rows: a confirm of another thread hands its rows on from the one to the other.
     ours = set(line.handed)
     ours |= {row.outbox_id for row in list(line.claimed)}

@@ -28,7 +28,7 @@ from actum.model.work import StepState, StepVisit
 from actum.ports.store import DecisionRow, EffectRow, QualificationRow, Tx
 from actum.service import content, record
 from actum.service.holder import still_ours
-from actum.service.keys import bind_key, find_key
+from actum.service.keys import Key, find_key
 from actum.service.line import LEASE_MS, Line
 from actum.service.stage import Staged
 from actum.service.standing import refresh
@@ -59,7 +59,8 @@ class Walked(msgspec.Struct, kw_only=True):
 def write_walk(line: Line, tx: Tx, view: TurnView, walked: Walked, *, title: str | None = None) -> bool:
     """Write a walk in one transaction; False where the turn moved on meanwhile (rule 4)."""
     turn_id = view.turn.turn_id
-    visits = tx.visits(turn_id)
+    # What has its title given only now is new: this transaction wrote it, and nobody can have overtaken it.
+    visits = [] if title is not None else tx.visits(turn_id)
     if frozenset((visit.step_id, visit.state) for visit in visits) != walked.base:
         return False
     known = {visit.step_id for visit in visits}
@@ -133,7 +134,8 @@ def _write_decision(tx: Tx, view: TurnView, step: Step, decided: Decided) -> str
 
 def write_staged(line: Line, tx: Tx, view: TurnView, one: Staged, *, decision_digest: str) -> None:
     """Write one staged action: proposal, effect, and the question or row that follows."""
-    existing = _bound(tx, one)
+    key = _key_of(tx, one)
+    existing = None if key is None else key.bound
     state, refusal = ProposalState.STAGED, None
     if one.refused is not None:
         state, refusal = ProposalState.REFUSED, one.refused.reason
@@ -171,12 +173,12 @@ def write_staged(line: Line, tx: Tx, view: TurnView, one: Staged, *, decision_di
     elif state is ProposalState.SUPERSEDED:
         step_settled(tx, view.turn.turn_id, one.step_id)
     elif one.alone:
-        add_row(line, tx, view.turn.turn_id, one, grant_id=None)
+        add_row(line, tx, view.turn.turn_id, one, bind=key)
     else:
         _ask_confirm(line, tx, view, one)
 
 
-def _bound(tx: Tx, one: Staged) -> tuple[str, str] | None:
+def _key_of(tx: Tx, one: Staged) -> Key | None:
     if one.effect is None:
         return None
     descriptor = one.effect.descriptor
@@ -209,32 +211,29 @@ def _write_effect(tx: Tx, one: Staged, sealed: Effect) -> None:
         )
 
 
-def add_row(line: Line, tx: Tx, turn_id: str, one: Staged, *, grant_id: str | None) -> OutboxRow:
-    """Write the outbox row of a staged effect and bind its idempotency key to it."""
+def add_row(line: Line, tx: Tx, turn_id: str, one: Staged, *, bind: Key | None) -> OutboxRow:
+    """Write the outbox row of a staged effect that needs no grant, and bind its idempotency key to it."""
     if one.effect is None:
         raise InvariantViolation("only a sealed effect gets a row")
     return add_effect_row(
-        line, tx, turn_id=turn_id, step_id=one.step_id, effect_digest=one.effect.effect_digest,
-        capability=one.effect.descriptor.capability, key=one.effect.descriptor.idempotency_key,
-        intent=one.intent, grant_id=grant_id, state=OutboxState.READY,
+        line, tx, one.effect, turn_id=turn_id, step_id=one.step_id, intent=one.intent, grant_id=None,
+        bind=bind,
     )  # fmt: skip
 
 
 def add_effect_row(
     line: Line,
     tx: Tx,
+    effect: Effect,
     *,
     turn_id: str,
     step_id: str,
-    effect_digest: str,
-    capability: str,
-    key: str,
     intent: str,
     grant_id: str | None,
-    state: OutboxState,
+    bind: Key | None,
     claim: bool = False,
 ) -> OutboxRow:
-    """Write an outbox row of kind effect; a row that will run also binds its idempotency key.
+    """Write an outbox row of kind effect. With ``bind`` it will run, and takes its key; without, it is settled.
 
     With ``claim`` the row is claimed for this process's runner in the same commit, which saves the claim's own; if
     the process stops it is recovered like any claimed row.
@@ -246,13 +245,13 @@ def add_effect_row(
         kind=OutboxKind.EFFECT,
         turn_id=turn_id,
         step_id=step_id,
-        capability=capability,
-        effect_digest=effect_digest,
+        capability=effect.descriptor.capability,
+        effect_digest=effect.effect_digest,
         body_digest=None,
         grant_id=grant_id,
         intent_digest=intent,
-        idempotency_key=key,
-        state=state,
+        idempotency_key=effect.descriptor.idempotency_key,
+        state=OutboxState.SETTLED if bind is None else OutboxState.READY,
         epoch=0,
         attempts=0,
         holder=None,
@@ -263,8 +262,8 @@ def add_effect_row(
         created_at_ms=now,
     )
     tx.add_outbox(row)
-    if state is not OutboxState.SETTLED:
-        bind_key(tx, capability, key, intent_digest=intent, outbox_id=row.outbox_id)
+    if bind is not None:
+        tx.bind_idempotent(row.capability, bind.name, intent_digest=intent, outbox_id=row.outbox_id)
         if claim and line.holder and still_ours(line, tx):
             return tx.claim_row(row.outbox_id, holder=line.holder, lease_until_ms=now + LEASE_MS) or row
     return row
@@ -276,7 +275,7 @@ def _ask_confirm(line: Line, tx: Tx, view: TurnView, one: Staged) -> None:
         raise InvariantViolation("only a sealed effect is asked about")
     ask(
         line, tx, turn_id=view.turn.turn_id, step_id=one.step_id, reason=QuestionReason.CONFIRM,
-        subject_ref=effect.effect_digest, shown=one.shown,
+        subject_ref=effect.effect_digest, shown=one.shown, first=True,
     )  # fmt: skip
 
 
@@ -289,9 +288,13 @@ def ask(
     reason: QuestionReason,
     subject_ref: str,
     shown: bytes,
+    first: bool = False,
 ) -> Question:
-    """Put a question to the human queue; asking again about the same thing returns the open one."""
-    found = tx.open_question(reason=reason, subject_ref=subject_ref)
+    """Put a question to the human queue; asking again about the same thing returns the open one.
+
+    ``first`` says that nobody can have asked before, because this transaction wrote what is asked about.
+    """
+    found = None if first else tx.open_question(reason=reason, subject_ref=subject_ref)
     if found is not None:
         return found
     now = line.now()
@@ -393,4 +396,4 @@ def write_end(line: Line, tx: Tx, turn_id: str) -> None:
         )
     )
     _write_effect(tx, staged, effect)
-    add_row(line, tx, turn_id, staged, grant_id=None)
+    add_row(line, tx, turn_id, staged, bind=_key_of(tx, staged))

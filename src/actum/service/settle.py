@@ -309,7 +309,7 @@ def _write(line: Line, tx: Tx, row: OutboxRow, sealing: Sealing) -> Settled:
         _close_questions(line, tx, row, sealing)
         set_waiting(tx, row)
     if state is OutboxState.SETTLED:
-        settle_step(tx, row)
+        settle_step(tx, row, effect=sealing.effect)
     elif state is OutboxState.DEAD and row.state is not OutboxState.DEAD:
         dead_letter(line, tx, row, why=f"no effect after {row.attempts} attempts")
     line.event(

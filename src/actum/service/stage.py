@@ -115,7 +115,7 @@ def stage_effect(line: Line, view: TurnView, stage: Stage, *, step_id: str, give
 def _known(tx: Tx, view: TurnView, stage: Stage, *, key: str) -> str | Refused | None:
     """Return the row that already has these very arguments under this key, or why it may not be repeated."""
     # Rule 4
-    bound = find_key(tx, stage.capability, key)
+    bound = find_key(tx, stage.capability, key).bound
     row = None if bound is None else tx.outbox(bound[1])
     effect = None if row is None else tx.effect(row.effect_digest or "")
     proposal = None if effect is None else tx.proposal(effect.proposed_action_id)

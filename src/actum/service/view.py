@@ -65,15 +65,6 @@ def load_view(line: Line, tx: Tx, turn_id: str) -> TurnView:
     )
 
 
-def item_of(tx: Tx, turn_id: str) -> WorkItem:
-    """Return the work item of a turn."""
-    turn = tx.turn(turn_id)
-    item = None if turn is None else tx.work_item(turn.work_item_id)
-    if item is None:
-        raise InvariantViolation("a turn has a work item", turn=turn_id)
-    return item
-
-
 def find_process(rulebook: Rulebook, name: str) -> Process:
     """Return a process of a rulebook by its name."""
     for process in rulebook.processes:

@@ -459,19 +459,20 @@ def test_one_row_that_cannot_be_read_does_not_stop_the_others(shop: Shop) -> Non
 
     def spoiled(work: Any) -> Any:
         def inner(tx: Any) -> Any:
-            effect = tx.effect
+            origin = tx.effect_origin
 
             def other(digest: str) -> Any:
-                found = effect(digest)
-                return (
-                    msgspec.structs.replace(found, arguments=b"{") if digest == row.effect_digest else found
-                )
+                found = origin(digest)
+                if digest != row.effect_digest:
+                    return found
+                spoiled = msgspec.structs.replace(found.effect, arguments=b"{")
+                return msgspec.structs.replace(found, effect=spoiled)
 
-            tx.effect = other
+            tx.effect_origin = other
             try:
                 return work(tx)
             finally:
-                del tx.effect
+                del tx.effect_origin
 
         return read(inner)
 

@@ -28,6 +28,10 @@ _RECEIPTS_OF_TURN = _receipts.select("turn_id = ?", order=f"{LOGGED}, receipt_id
 _RECEIPTS_OF_ROW = _receipts.select("outbox_id = ?", order=f"{LOGGED}, receipt_id")
 _LEAVES = _leaves.select("seq >= ?", order="seq")
 _RUNNER = _runners.select()
+_HOLDS = (
+    "SELECT 1 FROM runner r JOIN meta m ON m.tenant = r.tenant AND m.key = 'incarnation'"
+    " WHERE r.tenant = ? AND r.holder = ? AND m.value = ?"
+)
 
 
 class EvidenceRows(Rows):
@@ -119,6 +123,10 @@ class EvidenceRows(Rows):
     def runner(self) -> RunnerRow | None:
         """Return who holds the runner's lease."""
         return self.one(_runners, _RUNNER)
+
+    def holds_runner(self, holder: str, *, incarnation: str) -> bool:
+        """Tell whether this holder has the runner's lease, of a store that still is of this incarnation."""
+        return bool(self.rows(_HOLDS, self.tenant, holder, incarnation))
 
     def take_runner(self, row: RunnerRow, *, over_epoch: int | None) -> bool:
         """Take the runner's lease over an expired or absent one; False where somebody was quicker."""

@@ -48,6 +48,10 @@ class Mapping(Generic[R]):
         last = f" ORDER BY {order}" if order else ""
         return f"SELECT {self.columns} FROM {self.table} WHERE tenant = ?{more}{last}"
 
+    def columns_of(self, alias: str) -> str:
+        """Return the columns of a record in a query that reads several, each under the table's alias."""
+        return ", ".join(f"{alias}.{name}" for name in self.fields)
+
     def to_row(self, record: R, *extra: object) -> tuple[object, ...]:
         """Return the column values of a record, in the order of ``insert``."""
         values = self._get(record)

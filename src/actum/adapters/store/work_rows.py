@@ -9,7 +9,7 @@ from actum.adapters.store.mapping import Mapping
 from actum.adapters.store.rows import Rows
 from actum.model.proposal import Proposal, ProposalState
 from actum.model.work import StepState, StepVisit, Turn, WorkItem
-from actum.ports.store import DecisionRow, EffectRow, VisitRow
+from actum.ports.store import DecisionRow, EffectOrigin, EffectRow, VisitRow
 
 _items = Mapping("work_item", WorkItem)
 _turns = Mapping("turn", Turn)
@@ -32,6 +32,18 @@ _EVERY_DECISION = _decisions.select(order="turn_id, step_id")
 _PROPOSAL = _proposals.select("proposed_action_id = ?")
 _PROPOSALS_OF_TURN = _proposals.select("turn_id = ?", order="proposed_action_id")
 _EFFECT = _effects.select("effect_digest = ?")
+_ORIGIN = (
+    f"SELECT {_effects.columns_of('e')}, {_proposals.columns_of('p')}, {_items.columns_of('i')},"
+    f" {_decisions.columns_of('d')}"
+    " FROM effect e JOIN proposal p ON p.tenant = e.tenant AND p.proposed_action_id = e.proposed_action_id"
+    " JOIN turn t ON t.tenant = p.tenant AND t.turn_id = p.turn_id"
+    " JOIN work_item i ON i.tenant = t.tenant AND i.work_item_id = t.work_item_id"
+    " LEFT JOIN decision d ON d.tenant = p.tenant AND d.digest = p.decision_digest"
+    " WHERE e.tenant = ? AND e.effect_digest = ?"
+)
+_PROPOSAL_AT = len(_effects.fields)
+_ITEM_AT = _PROPOSAL_AT + len(_proposals.fields)
+_DECISION_AT = _ITEM_AT + len(_items.fields)
 # A row that is there is not inserted again: the rule against replacing it would refuse, not ignore.
 _CONTENT = (
     "INSERT INTO content (tenant, digest, body, file, size, created_at_ms) SELECT ?, ?, ?, ?, ?, ?"
@@ -133,6 +145,20 @@ class WorkRows(Rows):
             step_id,
         )
 
+    def move_visit(self, turn_id: str, step_id: str, *, state: StepState, to: StepState) -> bool:
+        """Move a step visit if it still is in this state."""
+        return (
+            self.run(
+                "UPDATE step_visit SET state = ? WHERE tenant = ? AND turn_id = ? AND step_id = ? AND state = ?",
+                to.value,
+                self.tenant,
+                turn_id,
+                step_id,
+                state.value,
+            )
+            == 1
+        )
+
     def visits(self, turn_id: str) -> list[VisitRow]:
         """Return the visits of a turn in file order."""
         found = self.rows(
@@ -221,3 +247,16 @@ class WorkRows(Rows):
     def effect(self, effect_digest: str) -> EffectRow | None:
         """Return an effect by its digest."""
         return self.one(_effects, _EFFECT, effect_digest)
+
+    def effect_origin(self, effect_digest: str) -> EffectOrigin | None:
+        """Return an effect with what it came from; None where any of it but the decision is missing."""
+        found = self.row(_ORIGIN, self.tenant, effect_digest)
+        if found is None:
+            return None
+        decision = found[_DECISION_AT:]
+        return EffectOrigin(
+            effect=_effects.from_row(found[:_PROPOSAL_AT]),
+            proposal=_proposals.from_row(found[_PROPOSAL_AT:_ITEM_AT]),
+            item=_items.from_row(found[_ITEM_AT:_DECISION_AT]),
+            decision=None if decision[0] is None else _decisions.from_row(decision),
+        )

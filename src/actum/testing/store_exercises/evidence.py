@@ -134,7 +134,12 @@ def the_runner_s_lease_has_one_holder(bench: Bench) -> None:
     store, s = bench.store(), Samples()
     one, two, three = s.runner("one", 1), s.runner("two", 2), s.runner("three", 2)
     assert store.read(lambda tx: tx.runner()) is None
+    store.write(lambda tx: tx.set_meta("incarnation", "this"))
+    assert store.read(lambda tx: tx.holds_runner("one", incarnation="this")) is False
     assert store.write(lambda tx: tx.take_runner(one, over_epoch=None)) is True
+    assert store.read(lambda tx: tx.holds_runner("one", incarnation="this")) is True
+    assert store.read(lambda tx: tx.holds_runner("one", incarnation="that")) is False
+    assert store.read(lambda tx: tx.holds_runner("two", incarnation="this")) is False
     assert store.write(lambda tx: tx.take_runner(two, over_epoch=None)) is False
     assert store.write(lambda tx: tx.take_runner(two, over_epoch=7)) is False
     assert store.write(lambda tx: tx.renew_runner(holder="one", epoch=1, lease_until_ms=LATER + 5)) is True

@@ -34,7 +34,12 @@ def _everything(tx: Tx, s: Samples) -> Made:
     tx.put_rulebook(digest("rules"), s.tenant.encode(), by="root", now_ms=NOW)
     receipt = s.sealed(tx, turn_id)
     row = s.claimed(tx, turn_id)
-    proposal = s.proposal(turn_id, effect_digest=row.effect_digest)
+    effect = tx.effect(str(row.effect_digest))
+    proposal = s.proposal(
+        turn_id,
+        effect_digest=row.effect_digest,
+        proposed_action_id=effect.proposed_action_id if effect else "",
+    )
     tx.add_proposal(proposal)
     tx.add_qualification(s.qualification(str(row.effect_digest)))
     execution = s.execution(row)
@@ -81,6 +86,7 @@ def _views(made: Made) -> dict[str, Callable[[Tx], object]]:
         "proposal": lambda tx: tx.proposal(made["proposal"]),
         "proposals": lambda tx: tx.proposals(made["turn"]),
         "effect": lambda tx: tx.effect(made["effect"]),
+        "effect_origin": lambda tx: tx.effect_origin(made["effect"]),
         "qualification": lambda tx: tx.qualification(made["effect"]),
         "question": lambda tx: tx.question(made["question"]),
         "open_question": lambda tx: tx.open_question(reason=QuestionReason.CONFIRM, subject_ref="x"),
@@ -105,6 +111,7 @@ def _views(made: Made) -> dict[str, Callable[[Tx], object]]:
         "log_state": lambda tx: tx.log_state()[0],
         "each_leaf": lambda tx: list(tx.each_leaf()),
         "runner": lambda tx: tx.runner(),
+        "holds_runner": lambda tx: tx.holds_runner("one", incarnation="local"),
         "activity": lambda tx: tx.activity(made["turn"]),
         "activity of a queued turn": lambda tx: tx.activity(made["queued"]),
         "activities": lambda tx: tx.activities(ActivityFilter.ALL),
@@ -135,6 +142,9 @@ def _moves(made: Made) -> dict[str, Callable[[Tx], object]]:
     return {
         "set_visit": lambda tx: tx.set_visit(made["turn"], "sort", state=StepState.FAILED),
         "move_visits": lambda tx: tx.move_visits(state=StepState.PENDING, to=StepState.FAILED),
+        "move_visit": lambda tx: tx.move_visit(
+            made["turn"], "sort", state=StepState.PENDING, to=StepState.RUNNING
+        ),
         "set_proposal": lambda tx: tx.set_proposal(made["proposal"], state=ProposalState.CANCELLED),
         "answer_question": lambda tx: tx.answer_question(made["question"], by="e", answer="a", now_ms=1),
         "void_question": lambda tx: tx.void_question(made["question"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from actum.model.proposal import ProposalState
 from actum.model.work import StepState
+from actum.ports.store import Tx
 from actum.testing.store_exercises.bench import Bench, refused, told_by
 from actum.testing.store_exercises.samples import NOW, Samples, digest
 
@@ -119,6 +120,38 @@ def proposals_move_and_effects_stay(bench: Bench) -> None:
     assert rule == "proposal_granted_has_effect"
 
 
+def an_effect_is_read_with_what_it_came_from(bench: Bench) -> None:
+    """One read gives effect, proposal, work item and decision; only the decision may be missing."""
+    store, s = bench.store(), Samples()
+    item = s.item()
+    turn = s.turn(item.work_item_id)
+    decision = s.decision(turn.turn_id)
+    effect, bare = s.effect(turn.turn_id), s.effect(turn.turn_id)
+    decided = s.proposal(
+        turn.turn_id, effect_digest=effect.effect_digest, proposed_action_id=effect.proposed_action_id,
+        decision_digest=decision.digest,
+    )  # fmt: skip
+
+    def begun(tx: Tx) -> None:
+        tx.add_work_item(item)
+        tx.add_turn(turn)
+        tx.add_visit(s.visit(turn.turn_id))
+        tx.add_effect(effect)
+        tx.add_effect(bare)
+        tx.add_proposal(decided)
+
+    store.write(begun)
+    found = store.read(lambda tx: tx.effect_origin(effect.effect_digest))
+    assert found is not None
+    assert (found.effect, found.proposal, found.item, found.decision) == (effect, decided, item, None)
+    store.write(lambda tx: tx.add_decision(decision))
+    found = store.read(lambda tx: tx.effect_origin(effect.effect_digest))
+    assert found is not None
+    assert found.decision == decision
+    assert store.read(lambda tx: tx.effect_origin(bare.effect_digest)) is None
+    assert store.read(lambda tx: tx.effect_origin(digest("none"))) is None
+
+
 def text_is_kept_whole_or_refused(bench: Bench) -> None:
     """Text that a database cannot hold is refused, and never kept in part or by another spelling."""
     store, s = bench.store(), Samples()
@@ -137,5 +170,6 @@ EXERCISES = (
     visits_move_and_keep_what_was_written,
     a_step_visit_has_one_decision,
     proposals_move_and_effects_stay,
+    an_effect_is_read_with_what_it_came_from,
     text_is_kept_whole_or_refused,
 )
