@@ -15,7 +15,7 @@ from actum.model.activity import FailureCategory
 from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
 from actum.model.effect import Effect
 from actum.model.errors import InvariantViolation
-from actum.model.grading import Graded
+from actum.model.grading import EffectFinality, Graded
 from actum.model.message import ExecutionMode
 from actum.model.proposal import ProposalState
 from actum.model.question import QuestionReason
@@ -144,28 +144,34 @@ def move_after_seal(
         raise InvariantViolation("a sealed row is still ours in its transaction", row=row.outbox_id)
     if state is OutboxState.SETTLED:
         settle_step(tx, row, effect=effect)
+        if graded.pair.finality is EffectFinality.INITIATED and effect.descriptor.expected is None:
+            # No look will ever tell how it went on from there, so nobody would hear of it again.
+            _ask(line, tx, row, shown=_shown(row, graded))
     elif state is OutboxState.RETRY_WAIT:
         set_waiting(tx, row)
     elif state is OutboxState.DEAD:
         dead_letter(line, tx, row, why=f"no effect after {row.attempts} attempts")
     elif state is OutboxState.CHECK_REQUIRED:
-        _ask_to_check(line, tx, row, graded=graded)
+        _ask_check(line, tx, row, shown=_shown(row, graded))
     refresh(tx, row.turn_id, now_ms=line.now())
 
 
-def _ask_to_check(line: Line, tx: Tx, row: OutboxRow, *, graded: Graded) -> None:
-    shown: dict[str, object] = {
+def _shown(row: OutboxRow, graded: Graded) -> dict[str, object]:
+    return {
         "capability": row.capability,
         "outbox_id": row.outbox_id,
         "finality": graded.pair.finality.value,
         "confidence": graded.pair.confidence.value,
         "reasons": [reason.value for reason in graded.reasons],
     }
-    _ask_check(line, tx, row, shown=shown)
 
 
 def _ask_check(line: Line, tx: Tx, row: OutboxRow, *, shown: Mapping[str, object]) -> None:
     tx.set_visit(row.turn_id, row.step_id, state=StepState.CHECK_REQUIRED)
+    _ask(line, tx, row, shown=shown)
+
+
+def _ask(line: Line, tx: Tx, row: OutboxRow, *, shown: Mapping[str, object]) -> None:
     ask(
         line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.CHECK_REQUIRED,
         subject_ref=row.outbox_id, shown=msgspec.json.encode(shown),

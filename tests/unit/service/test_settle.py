@@ -13,6 +13,9 @@ from actum.adapters.looking.in_process import InProcessLooker
 from actum.bootstrap.place import VERIFIER
 from actum.model.delivery import OutboxState
 from actum.model.errors import EnvironmentFault, RefusedError
+from actum.model.grading import ExecutorSaid
+from actum.model.question import QuestionReason
+from actum.ports.execution import ExecutorReport
 from actum.testing.kernels import OTHER_PERSON, PERSON, open_reasons
 from tests.crash.agreement import disagreements
 from tests.unit.service.shop import Shop
@@ -37,6 +40,20 @@ def blind(tmp_path: Path) -> Iterator[Shop]:
     made = Shop(tmp_path / "here", observable=False, absence_is_proof=False)
     yield made
     made.kernel.close()
+
+
+def test_what_was_only_taken_in_and_can_never_be_looked_at_is_asked_about(tmp_path: Path) -> None:
+    accepted = ExecutorReport(said=ExecutorSaid.ACCEPTED, result={"id": "7"}, acknowledged=True)
+    shop = Shop(tmp_path / "here", observable=False, absence_is_proof=False, acting=lambda _: accepted)
+    turn = shop.done("a")
+    assert shop.grade(turn)[0] == "initiated"
+    assert (turn.state, turn.activity().label) == ("verifying", "pending at the sink")
+    assert [question.reason for question in turn.questions()] == [QuestionReason.CHECK_REQUIRED]
+    shop.kernel.settle(shop.row(turn).outbox_id, "happened", by=PERSON)
+    assert turn.state == "completed"
+    assert turn.question_ids() == []
+    assert disagreements(shop.kernel) == []
+    shop.kernel.close()
 
 
 @pytest.mark.parametrize(
