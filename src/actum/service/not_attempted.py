@@ -157,6 +157,7 @@ def _seal_one(
         refused=refused is not None,
     )
     seal(line, tx, sealing)
+    tx.close_unattempted(row.outbox_id)
     if refused is not None:
         _refuse(line, tx, row, effect=effect, refused=refused)
     elif proposal.state is ProposalState.DECLINED:

@@ -14,7 +14,7 @@ from actum.model.errors import EnvironmentFault
 from actum.service import deliver as delivery
 from actum.service.recover import left_behind
 from actum.service.runner import RUNNER_LEASE_MS, renew, take_lease
-from actum.testing.kernels import append_action, open_kernel
+from actum.testing.kernels import PERSON, append_action, open_kernel
 from tests.crash.agreement import disagreements
 from tests.unit.service.shop import Shop
 
@@ -249,3 +249,13 @@ def test_a_batch_is_no_longer_than_its_limit(shop: Shop) -> None:
     shop.kernel.confirm([question.question_id for question in shop.kernel.inbox()], by="ann")
     shop.kernel.run()
     assert len(set(shop.ledger.entries())) == len(shop.ledger.entries()) == delivery.BATCH_MAX + 5
+
+
+def test_a_refusal_that_was_sealed_is_not_read_again_by_later_runs(shop: Shop) -> None:
+    turn = shop.append("a")
+    shop.kernel.refuse(turn.question_ids(), by=PERSON)
+    waiting = "SELECT count(*) FROM outbox WHERE tenant = ? AND state = 'settled' AND epoch = 0"
+    assert shop.read(lambda tx: tx.value(waiting, tx.tenant)) == 1
+    shop.kernel.run()
+    assert shop.grade(turn) == ("not_attempted", "verified")
+    assert shop.read(lambda tx: tx.value(waiting, tx.tenant)) == 0

@@ -67,6 +67,20 @@ class OutboxRows(Rows):
         """Return the rows that were settled without any attempt and have no receipt yet."""
         return self.many(_outbox, _UNSEALED)
 
+    def close_unattempted(self, outbox_id: str) -> bool:
+        """Give a row that was settled without any attempt its one epoch, with its receipt.
+
+        It leaves the index of those that wait for one, which would otherwise grow with every refusal there ever was.
+        """
+        return (
+            self.run(
+                "UPDATE outbox SET epoch = 1 WHERE tenant = ? AND outbox_id = ? AND state = 'settled' AND epoch = 0",
+                self.tenant,
+                outbox_id,
+            )
+            == 1
+        )
+
     def outbox_counts(self) -> dict[str, int]:
         """Return how many rows are in each state."""
         found = self.rows("SELECT state, count(*) FROM outbox WHERE tenant = ? GROUP BY state", self.tenant)

@@ -100,6 +100,9 @@ def settled_rows_without_a_receipt_are_found(bench: Bench) -> None:
     )
     store.write(lambda tx: [tx.add_execution(execution), tx.add_receipt(receipt)])
     assert store.read(lambda tx: tx.outbox_unsealed()) == []
+    assert store.write(lambda tx: tx.close_unattempted(row.outbox_id)) is True
+    assert store.write(lambda tx: tx.close_unattempted(row.outbox_id)) is False
+    assert [found.epoch for found in store.read(lambda tx: tx.outbox_in(OutboxState.SETTLED))][-1] == 1
 
 
 def an_expired_claim_is_taken_over_and_a_dispatched_row_is_not(bench: Bench) -> None:

@@ -59,7 +59,8 @@ def _everything(tx: Tx, s: Samples) -> Made:
     tx.put_activity(s.activity(queued, state=ActivityState.QUEUED))
     declined, waiting = s.effect(turn_id), s.outbox(turn_id, not_before_ms=LATER * 9)
     tx.add_effect(declined)
-    tx.add_outbox(s.outbox(turn_id, declined.effect_digest, state=OutboxState.SETTLED))
+    ended = s.outbox(turn_id, declined.effect_digest, state=OutboxState.SETTLED)
+    tx.add_outbox(ended)
     tx.add_outbox(waiting)
     return {
         "turn": turn_id, "item": item.work_item_id, "decision": decision.digest, "question": question.question_id,
@@ -67,7 +68,7 @@ def _everything(tx: Tx, s: Samples) -> Made:
         "row": row.outbox_id,
         "effect": str(row.effect_digest), "grant": str(row.grant_id), "proposal": proposal.proposed_action_id,
         "execution": execution.execution_id, "waiting": waiting.outbox_id,
-        "queued": queued,
+        "queued": queued, "declined": ended.outbox_id,
     }  # fmt: skip
 
 
@@ -158,6 +159,7 @@ def _moves(made: Made) -> dict[str, Callable[[Tx], object]]:
         ),
         "claim_row": lambda tx: tx.claim_row(made["waiting"], holder="e", lease_until_ms=LATER),
         "mark_dispatched": lambda tx: tx.mark_dispatched(row, epoch=1, now_ms=NOW),
+        "close_unattempted": lambda tx: tx.close_unattempted(made["declined"]),
         "move_outbox": lambda tx: tx.move_outbox(row, epoch=1, state=claimed, to=OutboxState.DEAD),
         "renew_leases": lambda tx: tx.renew_leases(holder="one", now_ms=NOW, lease_until_ms=LATER + 1),
         "finish_execution": lambda tx: tx.finish_execution(
