@@ -130,6 +130,15 @@ def test_rule_5_a_connection_lost_inside_a_write_takes_the_write_back(postgres: 
     store.write(lambda tx: tx.set_meta("k", "after"))
 
 
+def test_rule_5_a_transaction_left_open_by_an_interrupt_is_not_gone_on_with(postgres: PostgresBench) -> None:
+    store = postgres.store()
+    # An interrupt that meets the rollback leaves the server in the midst of a write that was taken back.
+    store._writer.execute("BEGIN")
+    store._writer.execute("INSERT INTO meta VALUES ('local', 'half', 'a')")
+    store.write(lambda tx: tx.set_meta("whole", "b"))
+    assert store.read(lambda tx: (tx.meta("half"), tx.meta("whole"))) == (None, "b")
+
+
 def test_rule_5_a_connection_lost_during_the_commit_leaves_its_outcome_unknown(
     postgres: PostgresBench,
 ) -> None:
