@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import msgspec
 
-from actum.model.delivery import Execution, ExecutionKind, OutboxKind, OutboxRow, OutboxState
+from actum.model.delivery import ExecutionKind, OutboxKind, OutboxRow, OutboxState
 from actum.model.errors import InvariantViolation
 from actum.model.question import QuestionReason
 from actum.model.work import StepState
 from actum.ports.store import Tx
 from actum.service.answer import Person, require_role
-from actum.service.job import load_backing
+from actum.service.job import ended_execution, load_backing, sealing_from
 from actum.service.line import Line
 from actum.service.points import commit
-from actum.service.receipts import Sealing
 from actum.service.rows import ask
 from actum.service.seal import seal
 from actum.service.standing import refresh
@@ -74,42 +73,10 @@ def _check(line: Line, tx: Tx, row: OutboxRow) -> None:
             result_digest=None,
         )
     else:
-        execution = Execution(
-            execution_id=line.ids.ulid(now),
-            tenant=tx.tenant,
-            outbox_id=row.outbox_id,
-            turn_id=row.turn_id,
-            epoch=row.epoch,
-            kind=ExecutionKind.SETTLEMENT,
-            started_at_ms=now,
-            finished_at_ms=now,
-            before=None,
-            before_digest=None,
-            executor_said=None,
-            result_digest=None,
-        )
+        execution = ended_execution(line, row, kind=ExecutionKind.SETTLEMENT)
         tx.add_execution(execution)
-    expected = job.effect.descriptor.expected
-    sealing = Sealing(
-        row=row,
-        execution=execution,
-        effect=job.effect,
-        arguments=job.arguments_json,
-        decision_digest=job.decision_digest,
-        grant_digest=None,
-        dispatched=True,
-        said=None,
-        acknowledged=False,
-        result=None,
-        looks=(),
-        expected=None if expected is None else expected.digest,
-        context=job.context,
-        finished_at_ms=execution.finished_at_ms or now,
-        reasoning_route=job.route,
-        content_model_id=job.content_model_id,
-        failure_code="adopted",
-    )
-    seal(line, tx, sealing)
+    sealing = sealing_from(job, execution, finished_at_ms=execution.finished_at_ms or now)
+    seal(line, tx, msgspec.structs.replace(sealing, failure_code="adopted"))
     if not tx.move_outbox(row.outbox_id, epoch=row.epoch, state=row.state, to=OutboxState.CHECK_REQUIRED):
         raise InvariantViolation("an open row can be moved in its own transaction", row=row.outbox_id)
     tx.set_visit(row.turn_id, row.step_id, state=StepState.CHECK_REQUIRED)

@@ -39,7 +39,7 @@ from actum.ports.verifier import Phase
 from actum.service import content
 from actum.service.grants import grant_holds
 from actum.service.holder import still_ours
-from actum.service.job import Job, expected_of, load_job, look_request, sealing_of
+from actum.service.job import Job, expected_of, load_job, look_request, new_execution, sealing_of
 from actum.service.line import LEASE_MS, Line
 from actum.service.not_attempted import seal_not_attempted
 from actum.service.outcome import finish_execution, leave_to_look, move_after_seal, postpone, set_running
@@ -203,23 +203,13 @@ def _mark(line: Line, jobs: Sequence[Job]) -> None:
 
 
 def _execution(line: Line, job: Job) -> Execution:
-    now = line.now()
     record = job.effect.descriptor.capability == "subject.record"
+    begun = new_execution(line, job.row, kind=ExecutionKind.RECORD if record else ExecutionKind.EFFECT)
     before = job.before
-    return Execution(
-        execution_id=line.ids.ulid(now),
-        tenant=job.row.tenant,
-        outbox_id=job.row.outbox_id,
-        turn_id=job.row.turn_id,
-        epoch=job.row.epoch,
-        kind=ExecutionKind.RECORD if record else ExecutionKind.EFFECT,
-        started_at_ms=now,
-        finished_at_ms=None,
-        before=None if before is None else msgspec.json.encode(before.detail).decode(),
-        before_digest=None if before is None else before.observed,
-        executor_said=None,
-        result_digest=None,
-    )
+    if before is None:
+        return begun
+    seen = msgspec.json.encode(before.detail).decode()
+    return msgspec.structs.replace(begun, before=seen, before_digest=before.observed)
 
 
 def _mark_one(line: Line, tx: Tx, job: Job) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from actum.model import foreign
-from actum.model.delivery import Execution, OutboxRow
+from actum.model.delivery import Execution, ExecutionKind, OutboxRow
 from actum.model.effect import Effect, needs_qualification
 from actum.model.errors import InvariantViolation, Refused
 from actum.model.evidence import Qualification
@@ -139,7 +139,32 @@ def look_request(job: Job, *, phase: Phase, window_over: bool) -> LookRequest:
     )
 
 
-def expected_of(job: Job) -> str | None:
+def new_execution(line: Line, row: OutboxRow, *, kind: ExecutionKind) -> Execution:
+    """Return an execution of a row that begins now."""
+    now = line.now()
+    return Execution(
+        execution_id=line.ids.ulid(now),
+        tenant=row.tenant,
+        outbox_id=row.outbox_id,
+        turn_id=row.turn_id,
+        epoch=row.epoch,
+        kind=kind,
+        started_at_ms=now,
+        finished_at_ms=None,
+        before=None,
+        before_digest=None,
+        executor_said=None,
+        result_digest=None,
+    )
+
+
+def ended_execution(line: Line, row: OutboxRow, *, kind: ExecutionKind) -> Execution:
+    """Return an execution of a row that begins and ends now: nothing is called in it."""
+    begun = new_execution(line, row, kind=kind)
+    return msgspec.structs.replace(begun, finished_at_ms=begun.started_at_ms)
+
+
+def expected_of(job: Backing) -> str | None:
     """Return the digest a supporting look must have observed."""
     expected = job.effect.descriptor.expected
     return None if expected is None else expected.digest
@@ -150,24 +175,37 @@ def sealing_of(job: Job, *, finished_at_ms: int) -> Sealing:
     if job.execution is None:
         raise InvariantViolation("only an execution is sealed", row=job.row.outbox_id)
     report = job.report
+    known = sealing_from(job, job.execution, finished_at_ms=finished_at_ms)
     # A verifier that has nothing to look at leaves no look: the grade stays what nobody saw.
     looks = () if job.look is None or not job.capability.info.observable else (job.look,)
-    return Sealing(
-        row=job.row,
-        execution=job.execution,
-        effect=job.effect,
-        arguments=job.arguments_json,
-        decision_digest=job.decision_digest,
+    return msgspec.structs.replace(
+        known,
         grant_digest=None if job.grant is None else job.grant.payload_digest,
-        dispatched=True,
         said=None if report is None else report.said,
         acknowledged=report is not None and report.acknowledged,
         result=None if report is None else report.result,
         looks=looks,
-        expected=expected_of(job),
-        context=job.context,
-        finished_at_ms=max(finished_at_ms, job.execution.started_at_ms),
-        reasoning_route=job.route,
-        content_model_id=job.content_model_id,
         failure_code=job.not_called,
+    )
+
+
+def sealing_from(backing: Backing, execution: Execution, *, finished_at_ms: int) -> Sealing:
+    """Return what is sealed of a dispatched row of which no more is known than what it stands on."""
+    return Sealing(
+        row=backing.row,
+        execution=execution,
+        effect=backing.effect,
+        arguments=backing.arguments_json,
+        decision_digest=backing.decision_digest,
+        grant_digest=None,
+        dispatched=True,
+        said=None,
+        acknowledged=False,
+        result=None,
+        looks=(),
+        expected=expected_of(backing),
+        context=backing.context,
+        finished_at_ms=max(finished_at_ms, execution.started_at_ms),
+        reasoning_route=backing.route,
+        content_model_id=backing.content_model_id,
     )

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from actum.model.activity import FailureCategory
-from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
+from actum.model.delivery import ExecutionKind, OutboxRow, OutboxState
 from actum.model.effect import Effect
 from actum.model.errors import InvariantViolation, Refused
 from actum.model.look import SeenLook, projection_digest
@@ -22,6 +24,7 @@ from actum.model.proposal import ProposalState
 from actum.model.work import StepState
 from actum.ports.store import Tx
 from actum.ports.verifier import LookRequest, Phase
+from actum.service.job import ended_execution
 from actum.service.line import Line
 from actum.service.points import commit
 from actum.service.receipts import Sealing
@@ -115,19 +118,9 @@ def _seal_one(
     proposal, stored = tx.proposal(proposal_id), tx.effect(effect.effect_digest)
     if proposal is None or stored is None:
         raise InvariantViolation("a row has an effect, and an effect a proposal", row=row.outbox_id)
-    execution = Execution(
-        execution_id=line.ids.ulid(now),
-        tenant=tx.tenant,
-        outbox_id=row.outbox_id,
-        turn_id=row.turn_id,
-        epoch=row.epoch,
-        kind=ExecutionKind.EFFECT,
-        started_at_ms=now,
-        finished_at_ms=now,
-        before=None,
+    execution = msgspec.structs.replace(
+        ended_execution(line, row, kind=ExecutionKind.EFFECT),
         before_digest=_digest(effect, dispatched=False),
-        executor_said=None,
-        result_digest=None,
     )
     tx.add_execution(execution)
     grant = None if row.grant_id is None else tx.grant(row.grant_id)
@@ -150,7 +143,7 @@ def _seal_one(
         looks=(look,),
         expected=_digest(effect, dispatched=True),
         context={},
-        finished_at_ms=now,
+        finished_at_ms=execution.started_at_ms,
         reasoning_route="none",
         content_model_id=None,
         failure_code=code,

@@ -23,11 +23,10 @@ from actum.model.question import QuestionReason
 from actum.model.work import StepState
 from actum.ports.store import Tx
 from actum.service.holder import note_holder, require_incarnation
-from actum.service.job import load_backing
+from actum.service.job import load_backing, sealing_from
 from actum.service.line import Line
 from actum.service.outcome import dead_letter
 from actum.service.points import commit
-from actum.service.receipts import Sealing
 from actum.service.rows import ask
 from actum.service.seal import seal
 from actum.service.standing import in_flight_recovered, refresh
@@ -108,24 +107,10 @@ def _seal_unknown(line: Line, tx: Tx, row: OutboxRow) -> None:
     job = load_backing(tx, row)
     now = max(line.now(), execution.started_at_ms)
     tx.finish_execution(execution.execution_id, finished_at_ms=now, said=None, result_digest=None)
-    expected = job.effect.descriptor.expected
-    sealing = Sealing(
-        row=row,
-        execution=msgspec.structs.replace(execution, finished_at_ms=now),
-        effect=job.effect,
-        arguments=job.arguments_json,
-        decision_digest=job.decision_digest,
+    ended = msgspec.structs.replace(execution, finished_at_ms=now)
+    sealing = msgspec.structs.replace(
+        sealing_from(job, ended, finished_at_ms=now),
         grant_digest=None if job.grant is None else job.grant.payload_digest,
-        dispatched=True,
-        said=None,
-        acknowledged=False,
-        result=None,
-        looks=(),
-        expected=None if expected is None else expected.digest,
-        context=job.context,
-        finished_at_ms=now,
-        reasoning_route=job.route,
-        content_model_id=job.content_model_id,
         failure_code="interrupted",
     )
     seal(line, tx, sealing)

@@ -29,7 +29,7 @@ from actum.ports.verifier import LookRequest, Phase
 from actum.service import content
 from actum.service.answer import CONFIRM_MS, Person, require_role
 from actum.service.holder import may_still_act
-from actum.service.job import load_backing, load_job, look_request
+from actum.service.job import ended_execution, load_backing, load_job, look_request, sealing_from
 from actum.service.line import Line
 from actum.service.not_attempted import seal_not_attempted
 from actum.service.outcome import dead_letter, set_waiting, settle_step
@@ -198,40 +198,16 @@ def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Se
         )
     backing = load_backing(tx, row)
     acted = _acted(tx, outbox_id)
-    now = line.now()
-    execution = Execution(
-        execution_id=line.ids.ulid(now),
-        tenant=tx.tenant,
-        outbox_id=outbox_id,
-        turn_id=row.turn_id,
-        epoch=row.epoch,
-        kind=ExecutionKind.SETTLEMENT,
-        started_at_ms=now,
-        finished_at_ms=now,
+    execution = msgspec.structs.replace(
+        ended_execution(line, row, kind=ExecutionKind.SETTLEMENT),
         before=acted.before,
         before_digest=acted.before_digest,
-        executor_said=None,
-        result_digest=None,
     )
     result = None if acted.result_digest is None else content.load_json(line, tx, acted.result_digest)
-    expected = backing.effect.descriptor.expected
-    sealing = Sealing(
-        row=row,
-        execution=execution,
-        effect=backing.effect,
-        arguments=backing.arguments_json,
-        decision_digest=backing.decision_digest,
-        grant_digest=None,
-        dispatched=True,
-        said=None,  # Only looks and people are heard; of the executor's old word only a no counts (rule 7).
-        acknowledged=False,
+    # Only looks and people are heard; of the executor's old word only a no counts (rule 7).
+    sealing = msgspec.structs.replace(
+        sealing_from(backing, execution, finished_at_ms=execution.started_at_ms),
         result=None if result is None else foreign.to_plain(result),
-        looks=(),
-        expected=None if expected is None else expected.digest,
-        context=backing.context,
-        finished_at_ms=now,
-        reasoning_route=backing.route,
-        content_model_id=backing.content_model_id,
         settles=last.payload_digest,
     )
     return row, last, sealing

@@ -47,10 +47,15 @@ class _Waiting:
 
 
 class GroupCommit(ABC, Generic[X]):
-    """Collects writes and commits them together; a database says how it begins, marks and ends."""
+    """Collects writes and commits them together; a database says how it begins, marks and ends.
+
+    It has one connection that writes and a pool of those that read, which the database opens.
+    """
 
     def __init__(self, where: str) -> None:
         self._where = where
+        self._writer: Any = None
+        self._readers: list[Any] = []
         self._writing = threading.Lock()
         self._queue: list[_Waiting] = []
         self._queue_lock = threading.Lock()
@@ -119,10 +124,23 @@ class GroupCommit(ABC, Generic[X]):
         # Rule 4
         if self._writer_thread == threading.get_ident() and self._writing.locked():
             raise InvariantViolation("write_within_write", store=self._where)
+        self._stop_after_end()
+
+    def _stop_after_end(self) -> None:
         if self._pid != os.getpid():
             raise InvariantViolation("store_used_after_fork", store=self._where)
         if self._closed:
             raise closed(self._where)
+
+    def close(self) -> None:
+        """Close all connections, after a write that is being made. Closing twice is harmless."""
+        with self._writing:
+            if self._closed or self._pid != os.getpid():
+                return
+            self._closed = True
+            while self._readers:
+                self._readers.pop().close()
+            self._writer.close()
 
     def _next_group(self, mine: _Waiting) -> list[_Waiting]:
         with self._queue_lock:

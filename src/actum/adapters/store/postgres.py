@@ -19,13 +19,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from actum.adapters.store.activity_rows import ActivityRows
 from actum.adapters.store.evidence_rows import EvidenceRows
-from actum.adapters.store.group import GroupCommit, closed, commit_unknown
+from actum.adapters.store.group import GroupCommit, commit_unknown
 from actum.adapters.store.human_rows import HumanRows
 from actum.adapters.store.migrations import pending
 from actum.adapters.store.outbox_rows import OutboxRows
@@ -119,7 +118,6 @@ class PostgresStore(GroupCommit[PostgresTx]):
         self._lock_key = int.from_bytes(
             hashlib.sha256(f"actum store\0{tenant}".encode()).digest()[:8], "big", signed=True
         )
-        self._readers: list[Any] = []
         self._writer: Any = self._connect()
         self._tx = PostgresTx(self._writer, tenant=tenant, where=self.url)
         try:
@@ -225,10 +223,7 @@ class PostgresStore(GroupCommit[PostgresTx]):
 
     def read(self, work: Callable[[PostgresTx], T]) -> T:
         """Run ``work`` on a snapshot that cannot be written to."""
-        if self._pid != os.getpid():
-            raise InvariantViolation("store_used_after_fork", store=self.url)
-        if self._closed:
-            raise closed(self.url)
+        self._stop_after_end()
         connection = self._reader()
         tx = PostgresTx(connection, tenant=self.tenant, where=self.url)
         whole = False
@@ -286,16 +281,6 @@ class PostgresStore(GroupCommit[PostgresTx]):
         finally:
             self._readers.append(connection)
         return found
-
-    def close(self) -> None:
-        """Close all connections, after a write that is being made. Closing twice is harmless."""
-        with self._writing:
-            if self._closed or self._pid != os.getpid():
-                return
-            self._closed = True
-            while self._readers:
-                self._readers.pop().close()
-            self._writer.close()
 
 
 def _psycopg() -> Any:

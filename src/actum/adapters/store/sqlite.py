@@ -23,7 +23,7 @@ import apsw
 
 from actum.adapters.store.activity_rows import ActivityRows
 from actum.adapters.store.evidence_rows import EvidenceRows
-from actum.adapters.store.group import GroupCommit, closed
+from actum.adapters.store.group import GroupCommit
 from actum.adapters.store.human_rows import HumanRows
 from actum.adapters.store.migrations import migrations, pending
 from actum.adapters.store.outbox_rows import OutboxRows
@@ -100,7 +100,6 @@ class SqliteStore(GroupCommit[SqliteTx]):
         self.path = path
         self.url = self.address = f"sqlite:{path}"
         self._writer: Any = _connect(path, write=True)
-        self._readers: list[Any] = []
         self._tx = SqliteTx(self._writer, tenant=tenant, path=path)
         try:
             with opening(path):
@@ -184,7 +183,7 @@ class SqliteStore(GroupCommit[SqliteTx]):
 
     def read(self, work: Callable[[SqliteTx], T]) -> T:
         """Run ``work`` on a snapshot; the connection is read-only."""
-        self._stop_reading_after_end()
+        self._stop_after_end()
         connection = self._readers.pop() if self._readers else _connect(self.path, write=False)
         tx = SqliteTx(connection, tenant=self.tenant, path=self.path)
         whole = False
@@ -211,7 +210,7 @@ class SqliteStore(GroupCommit[SqliteTx]):
         Every commit empties the page cache of all other connections, so a short read right after a write is several
         times cheaper where the write was made. What ``work`` writes all the same is rolled back and stops.
         """
-        self._stop_reading_after_end()
+        self._stop_after_end()
         taken: list[bool] = []
         if self._writer_thread != threading.get_ident():
             try:
@@ -230,7 +229,7 @@ class SqliteStore(GroupCommit[SqliteTx]):
         # A write inside a glance would wait for itself; now it is told so.
         self._writer_thread = threading.get_ident()
         try:
-            self._stop_reading_after_end()
+            self._stop_after_end()
             self._take_back()
             before = self._writer.total_changes()
             self._control("BEGIN")
@@ -246,12 +245,6 @@ class SqliteStore(GroupCommit[SqliteTx]):
             tx.live = False
             if not self._closed:
                 self._take_back()
-
-    def _stop_reading_after_end(self) -> None:
-        if self._pid != os.getpid():
-            raise InvariantViolation("store_used_after_fork", store=self._where)
-        if self._closed:
-            raise closed(self._where)
 
     def check(self) -> list[str]:
         """Return what SQLite's own check, the foreign keys, the schema and the WAL's size say is wrong."""
@@ -275,16 +268,6 @@ class SqliteStore(GroupCommit[SqliteTx]):
         if size > 4 * WAL_LIMIT:
             found.append(f"{wal.name} has {size >> 20} MiB: a reader keeps it from starting again")
         return found
-
-    def close(self) -> None:
-        """Close all connections, after a write that is being made. Closing twice is harmless."""
-        with self._writing:
-            if self._closed or self._pid != os.getpid():
-                return
-            self._closed = True
-            while self._readers:
-                self._readers.pop().close()
-            self._writer.close()
 
 
 def _schema(connection: Any) -> list[str]:
