@@ -128,6 +128,7 @@ class Harness:
     """Plans and runs days. What is reached when is counted once, from days that were not stopped or stopped once."""
 
     def __init__(self) -> None:
+        self._seconds: dict[Stop, Counter[str]] = {}
         folder = scratch()
         try:
             self.first = counts_of(folder, number=0)
@@ -168,9 +169,30 @@ class Harness:
         copied = not self.second[point]
         if copied and not self.adopting[point]:
             return [], False
-        if seed % 2 or copied:
-            return [early, Stop(point=point, at=1)], copied
+        if copied:
+            return [early, Stop(point=point, at=1)], True
+        if seed % 2:
+            return [self._leading_to(point, early), Stop(point=point, at=1)], False
         return [COUNTED, pick(self.second, point)], False
+
+    def _leading_to(self, point: str, early: Stop) -> Stop:
+        """Return this stop, or the next one like it after which another process reaches the point."""
+        count = self.first[early.point]
+        for step in range(count):
+            at = 1 + (early.at - 1 + step) % count
+            if self._second_after(Stop(point=early.point, at=at))[point]:
+                return Stop(point=early.point, at=at)
+        return early
+
+    def _second_after(self, stop: Stop) -> Counter[str]:
+        if stop not in self._seconds:
+            folder = scratch()
+            try:
+                self.killed(folder, stop, number=0)
+                self._seconds[stop] = counts_of(folder, number=1)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+        return self._seconds[stop]
 
     def day(self, point: str, seed: int) -> Result:
         """Run one day with its stops and return what came of it."""
