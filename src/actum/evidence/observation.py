@@ -5,7 +5,7 @@ Rules
 1. The grade is `verify_effect` of the claim and the looks under the trust file, whatever the receipt says.
 2. A stored grade that the looks do not bear out contradicts the record, unless the difference comes from the
    trust file: a verifier's key that is not pinned here, or no longer valid, leaves it not established.
-3. The newest receipt of a chain of settlements counts; an execution has one receipt.
+3. The newest receipt of an outbox row counts, be it of another attempt or a settlement; an execution has one receipt.
 4. A look counts for its effect only, and neither the actor nor whoever signed the receipt can be its looker:
    a kernel that names somebody else as the actor must not look for itself.
 
@@ -77,6 +77,7 @@ class Observation:
         self._trust = trust or NO_TRUST
         self._problems = problems
         self._newest: dict[int, tuple[str, bool]] = {}
+        self._of_row: dict[int, int] = {}
         self._executions: set[int] = set()
         self._standing: Counter[tuple[str, bool]] = Counter()
         self._seen_by: set[str] = set()
@@ -104,19 +105,23 @@ class Observation:
         self._unexplained += not own.agrees
         self._seen_by |= own.seen_by
         standing = (own.status, own.agrees and own.pair.confidence is EffectConfidence.VERIFIED)
-        if receipt.settles is not None:
-            self._supersede(receipt.settles, line=line)
+        self._supersede(receipt, line=line)
         self._newest[_short(payload_digest)] = standing
+        self._of_row[hash_of_text(receipt.identity.outbox_id)] = _short(payload_digest)
         self._standing[standing] += 1
 
-    def _supersede(self, payload_digest: str, *, line: int) -> None:
-        earlier = self._newest.pop(_short(payload_digest), None)
-        if earlier is None:
-            self._contradict(
-                "settles_nothing", line, "what it settles does not stand before it, or was settled"
-            )
-        elif earlier[0] != "withheld":
-            self._standing[earlier] -= 1
+    def _supersede(self, receipt: PublishedReceipt, *, line: int) -> None:
+        # Rule 3
+        earlier = self._of_row.get(hash_of_text(receipt.identity.outbox_id))
+        if receipt.settles is not None:
+            earlier = _short(receipt.settles)
+            if earlier not in self._newest:
+                self._contradict(
+                    "settles_nothing", line, "what it settles does not stand before it, or was settled"
+                )
+        before = None if earlier is None else self._newest.pop(earlier, None)
+        if before is not None and before[0] != "withheld":
+            self._standing[before] -= 1
 
     def _contradict(self, code: str, line: int, sentence: str) -> None:
         self._problems.add(Aspect.OBSERVED, code=code, line=line, sentence=sentence)

@@ -619,6 +619,15 @@ def test_only_the_newest_receipt_of_a_chain_counts() -> None:
     assert judge(ledger.bundle()).finding(Aspect.OBSERVED).state is ESTABLISHED
 
 
+def test_rule_3_another_attempt_of_a_row_is_no_second_effect() -> None:
+    ledger = Ledger()
+    ledger.receipt(1, **UNKNOWN)
+    ledger.receipt(1, identity=samples.identity(1, receipt_id="rcp-2", execution_id="exe-2", epoch=2))
+    verdict = judge(ledger.bundle())
+    assert (verdict.statuses, verdict.receipts) == ({"success": 1}, 2)
+    assert "1 of 1 effect graded verified" in verdict.finding(Aspect.OBSERVED).sentence
+
+
 def test_a_settlement_settles_something_that_stands_before_it() -> None:
     settling = samples.identity(1, kind="settlement")
     assert codes(judge(only(identity=settling, settles=samples.digest_of("nothing")))) == ["settles_nothing"]
