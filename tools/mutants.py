@@ -141,6 +141,10 @@ def _point_at(tree: Path, *, pristine: bool) -> None:
     os.chdir(tree)
     sys.path[:] = [str(tree / "src"), *(p for p in sys.path if p and not (Path(p) / "actum").is_dir())]
     os.environ["PYTHONPATH"] = str(tree / "src")
+    # Folders of tests that have ended are swept away while others run: each tree has a place of its own for them.
+    place = tree.with_name(f"{tree.name}t")
+    place.mkdir(exist_ok=True)
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(place)
     # The unmutated run may leave bytecode for the later ones; a mutated run may not.
     sys.dont_write_bytecode = not pristine
     if not pristine:
