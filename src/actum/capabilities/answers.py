@@ -3,7 +3,8 @@
 
 Rules
 1. An action's result that cannot be kept becomes a word that says so: the effect has happened already.
-2. A verifier that answers other members than are expected has not seen the world the expectation speaks of.
+2. A verifier that answers other members than are expected, or one of another kind (a text where a number is expected),
+   has not seen the world the expectation speaks of. Null stands for what is not there and is of every kind.
 3. A function that would return before it ran (``async def``, a generator) is refused where it is declared.
 """
 
@@ -11,13 +12,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, cast
 
 import msgspec
 
 from actum.model import foreign
 from actum.model.errors import UsageError
-from actum.model.strict_json import JsonRefused
+from actum.model.strict_json import ForeignNumber, JsonRefused
 
 Expect = Mapping[str, Any] | Callable[..., Any]
 NO_JSON = "no_json"
@@ -55,7 +57,28 @@ def misfit(value: object, expected: object) -> str | None:
     answered = cast("dict[object, object]", value)
     if answered.keys() != wanted.keys():
         return f"the verifier answered {_names(answered)}, not {_names(wanted)}"
+    for name, want in wanted.items():
+        kinds = _kind(answered[name]), _kind(want)
+        if None not in kinds and kinds[0] != kinds[1]:
+            return f"the verifier answered {str(name)[:40]} as {kinds[0]}, and {kinds[1]} is expected"
     return None
+
+
+def _kind(value: object) -> str | None:
+    """Return the kind of a JSON value in words, or None for null and for what is no JSON."""
+    match value:
+        case bool():
+            return "true or false"
+        case str():
+            return "a text"
+        case int() | float() | Decimal() | ForeignNumber():
+            return "a number"
+        case dict():
+            return "an object"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return None
 
 
 def require_plain(function: object, *, role: str, named: bool = False) -> None:

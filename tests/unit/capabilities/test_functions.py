@@ -23,6 +23,7 @@ from actum.testing.kernels import Ledger, append_action, confirm_all, open_kerne
 
 NONSENSE: list[Any] = [
     {}, 0, 5, True, False, "unreachable", [1], {"error": "connection refused"}, {"n": 0, "more": 1}, {1: 2},
+    {"lines": "unreachable"}, {"lines": False}, {"lines": {"error": "timeout"}}, {"lines": [0]},
 ]  # fmt: skip
 
 

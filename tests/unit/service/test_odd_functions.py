@@ -70,7 +70,7 @@ def test_a_look_that_is_no_json_has_seen_nothing(desk: Desk, value: Any) -> None
     def act(entry: str) -> None:
         desk.ledger.append(entry)
 
-    act.verifier(expect={"n": 1})(lambda entry: {"n": value})
+    act.verifier(expect={"n": None})(lambda entry: {"n": value})
     turn, beside = act("x"), desk.append("beside")
     confirm_all(desk.kernel, turn)
     perform(desk.kernel, beside)
