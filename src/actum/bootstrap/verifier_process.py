@@ -114,12 +114,12 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     verifiers.load(setup.modules)
     while (ask := receive(source, Ask)) is not None:
         verifiers.load(ask.modules)
-        for request in ask.requests:
+        for asked in ask.requests:
             look = make_look(
-                request, verifiers=verifiers.by_id, signer=signer, now_ms=clock.now_ms(), level=Level.L1,
+                asked.request(), verifiers=verifiers.by_id, signer=signer, now_ms=clock.now_ms(), level=Level.L1,
                 missing=verifiers.missing,
             )  # fmt: skip
-            send(sink, Answer(number=ask.number, look=look, faults=verifiers.faults))
+            send(sink, Answer.of(look, number=ask.number, faults=verifiers.faults))
 
 
 def end_with(parent: int) -> None:

@@ -15,8 +15,6 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, cast
 
-import msgspec
-
 from actum.model import foreign
 from actum.model.errors import UsageError
 from actum.model.strict_json import ForeignNumber, JsonRefused
@@ -31,11 +29,8 @@ def kept_result(result: dict[str, object]) -> dict[str, object]:
     # Rule 1
     try:
         foreign.encode_foreign(result)
-        msgspec.msgpack.encode(result)
     except JsonRefused as error:
         return {NO_JSON: error.message}
-    except OverflowError:
-        return {NO_JSON: "it holds an integer of more than 64 bits"}
     except Exception as error:  # Whatever a value of somebody else's does, the effect has happened.
         return {NO_JSON: f"it cannot be written: {type(error).__name__}"}
     return result

@@ -10,6 +10,7 @@ import signal
 import struct
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,7 @@ import msgspec
 import pytest
 
 from actum import Kernel
-from actum.adapters.looking.frames import FRAME_MAX, Answer, receive, send
+from actum.adapters.looking.frames import FRAME_MAX, Answer, Ask, Asked, receive, send
 from actum.adapters.looking.signed import make_look
 from actum.adapters.looking.split import SplitLooker
 from actum.adapters.machine.clock import SystemClock
@@ -168,12 +169,30 @@ def test_half_a_frame_is_no_answer(sent: bytes) -> None:
 
 def test_a_frame_is_read_as_it_was_sent_and_the_end_of_the_pipe_is_none() -> None:
     stream = io.BytesIO()
-    send(stream, Answer(number=4, look=look(seen({"n": 1})), faults={"m:a": "ImportError"}))
+    looked = look(seen({"n": 2**70, "exact": Decimal("0.10000000000000000001")}))
+    send(stream, Answer.of(looked, number=4, faults={"m:a": "ImportError"}))
     stream.seek(0)
     found = receive(stream, Answer)
     assert found is not None
-    assert (found.number, found.faults) == (4, {"m:a": "ImportError"})
+    assert (found.number, found.faults, found.look()) == (4, {"m:a": "ImportError"}, looked)
     assert receive(stream, Answer) is None
+
+
+def test_a_verifier_gets_the_very_values_that_the_executor_gets() -> None:
+    given = {
+        "n": 2**70,
+        "low": -(2**63) - 1,
+        "exact": Decimal("0.10000000000000000001"),
+        "near": 1.5,
+        "none": None,
+    }
+    asked = request(arguments=given, before={"n": 2**64}, result={"deep": [{"n": 2**65}]})
+    stream = io.BytesIO()
+    send(stream, Ask(number=1, requests=[Asked.of(asked)], modules={}))
+    stream.seek(0)
+    found = receive(stream, Ask)
+    assert found is not None
+    assert found.requests[0].request() == asked
 
 
 # -- the process itself --------------------------------------------------------------------------------------
@@ -282,18 +301,18 @@ def test_rule_4_whatever_breaks_off_a_look_leaves_no_answer_for_the_next_one(
     assert _performed(actions, "c").receipt().graded.confidence.value == "verified"
 
 
-@pytest.mark.parametrize("changed", [{"number": -1}, {"look": {"sig": ""}}], ids=["other ask", "unsigned"])
+@pytest.mark.parametrize("changed", [{"number": -1}, {"bare": {"sig": ""}}], ids=["other ask", "unsigned"])
 def test_rule_4_rule_5_an_answer_to_another_ask_or_without_a_signature_is_none(
     actions: Any, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
 ) -> None:
     _performed(actions, "a")
-    number, sig = changed.get("number"), changed.get("look", {}).get("sig")
+    number, sig = changed.get("number"), changed.get("bare", {}).get("sig")
 
     def other(stream: Any, kind: Any) -> Any:
         found: Any = receive(stream, kind)
         if number is not None:
             return msgspec.structs.replace(found, number=number)
-        return msgspec.structs.replace(found, look=msgspec.structs.replace(found.look, sig=sig))
+        return msgspec.structs.replace(found, bare=msgspec.structs.replace(found.bare, sig=sig))
 
     monkeypatch.setattr("actum.adapters.looking.child.receive", other)
     looker: Any = actions.kernel.line.looker

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 import msgspec
 
-from actum.adapters.looking.frames import Answer, Ask, Setup, receive, send
+from actum.adapters.looking.frames import Answer, Ask, Asked, Setup, receive, send
 from actum.adapters.looking.timed_pipe import TimedPipe
 from actum.model.errors import EnvironmentFault
 from actum.model.look import SeenLook
@@ -86,7 +86,8 @@ class ChildLooker:
             process = self._start(self._setup())
         fresh = {ref: config for ref, config in self._modules().items() if ref not in self._known}
         self._asked += 1
-        ask = Ask(number=self._asked, requests=requests, modules=fresh)
+        asked = [Asked.of(request) for request in requests]
+        ask = Ask(number=self._asked, requests=asked, modules=fresh)
         send(TimedPipe(cast("Any", process.stdin), seconds=self._patience_s(requests[0])), ask)
         looks = [self._answer(process, request) for request in requests]
         self._known |= set(fresh)
@@ -102,10 +103,10 @@ class ChildLooker:
         if answer.number != self._asked:
             raise OSError("the verifier process answered another ask")
         # Rule 5
-        if request.phase is not Phase.BEFORE and not answer.look.sig:
+        if request.phase is not Phase.BEFORE and not answer.bare.sig:
             raise OSError("the verifier process did not sign what it saw")
         self.faults.update(answer.faults)
-        return answer.look
+        return answer.look()
 
     def _start(self, setup: Setup) -> subprocess.Popen[bytes]:
         # Rule 1

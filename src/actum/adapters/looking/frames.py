@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A frame is four bytes of length and a MessagePack body; a closed pipe is the end, a torn frame is an error."""
+"""A frame is four bytes of length and a MessagePack body; a closed pipe is the end, a torn frame is an error.
+
+Values of somebody else's (arguments, results, what was seen) travel as canonical foreign JSON inside it: MessagePack
+has no integer of more than 64 bits and no exact decimal, and a verifier must get the value that the executor gets.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from actum.model import foreign
 from actum.model.errors import EnvironmentFault
 from actum.model.look import SeenLook
 from actum.ports.verifier import LookRequest
@@ -51,20 +56,56 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     main_path: str | None
 
 
+class Asked(msgspec.Struct, frozen=True):
+    """A request whose foreign values stand beside it as bytes."""
+
+    bare: LookRequest
+    values: bytes
+
+    @staticmethod
+    def of(request: LookRequest) -> Asked:
+        """Return a request as it travels."""
+        values = {"arguments": request.arguments, "before": request.before, "result": request.result}
+        bare = msgspec.structs.replace(request, arguments={}, before=None, result=None)
+        return Asked(bare, foreign.encode_foreign(values))
+
+    def request(self) -> LookRequest:
+        """Return the request that travelled."""
+        values = foreign.to_plain(foreign.decode_foreign(self.values))
+        return msgspec.structs.replace(self.bare, **values)
+
+
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """Requests, and modules that were registered since the start. ``number`` counts the asks of a process."""
 
     number: int
-    requests: list[LookRequest]
+    requests: list[Asked]
     modules: dict[str, dict[str, object]]
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """One look of the ask with that number, in the order asked, and modules that could not be loaded."""
+    """One look of the ask with that number, in the order asked, and modules that could not be loaded.
+
+    ``detail`` is the look's, as canonical foreign JSON; the look itself is without it.
+    """
 
     number: int
-    look: SeenLook
+    bare: SeenLook
+    detail: bytes
     faults: dict[str, str]
+
+    @staticmethod
+    def of(look: SeenLook, *, number: int, faults: dict[str, str]) -> Answer:
+        """Return a look as it travels."""
+        detail = foreign.encode_foreign(look.detail)
+        return Answer(
+            number=number, bare=msgspec.structs.replace(look, detail={}), detail=detail, faults=faults
+        )
+
+    def look(self) -> SeenLook:
+        """Return the look that travelled."""
+        detail = foreign.to_plain(foreign.decode_foreign(self.detail))
+        return msgspec.structs.replace(self.bare, detail=detail)
 
 
 def send(stream: Sink, value: object) -> None:
