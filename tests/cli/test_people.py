@@ -376,3 +376,23 @@ def test_an_export_into_a_folder_says_to_name_a_file(desk: Desk) -> None:
     answer = desk("export", "-o", ".")
     assert answer.code == 2
     assert "actum export -o record.jsonl" in answer.three()[2]
+
+
+@pytest.mark.parametrize("made", ["fifo", "link"])
+def test_an_export_leaves_what_is_no_ordinary_file_as_it_is(desk: Desk, made: str) -> None:
+    place = desk.folder / "out"
+    if made == "fifo":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(desk.folder / "elsewhere")
+    answer = desk("export", "-o", "out")
+    assert answer.code == 2
+    assert "no ordinary file" in answer.three()[0]
+    assert (place.is_fifo(), place.is_symlink()) == (made == "fifo", made == "link")
+
+
+def test_an_export_touches_no_other_file(desk: Desk) -> None:
+    (desk.folder / "out.part").write_text("mine")
+    desk.good("export", "-o", "out")
+    assert (desk.folder / "out.part").read_text() == "mine"
+    assert not [path for path in desk.folder.iterdir() if path.name.startswith(".out")]

@@ -12,6 +12,7 @@ import enum
 from collections.abc import Mapping
 from typing import TypeVar, cast
 
+from actum.capabilities.answers import no_texts
 from actum.model.errors import UsageError
 
 E = TypeVar("E", bound=enum.Enum)
@@ -40,6 +41,14 @@ def text(value: object, *, name: str) -> str:
     if not isinstance(value, str):
         raise _malformed(f"{name} is a {type(value).__name__}", f"Give {name} as text")
     return value
+
+
+def texts(value: object, *, name: str) -> tuple[str, ...]:
+    """Return a list of texts; one text alone is none, because it would be taken for its letters."""
+    why = no_texts(value)
+    if why is not None:
+        raise _malformed(f"{name} {why}", f"Give {name} as a list of texts")
+    return tuple(cast("list[str]", value))
 
 
 def members(value: object, *, name: str) -> dict[str, object]:

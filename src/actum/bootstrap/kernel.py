@@ -126,6 +126,7 @@ class Kernel(Answering):
         counts = {"consistency_window_ms": consistency_window_ms, "attempts_max": attempts_max}
         for name, value in counts.items():
             given.number(value, name=name)
+        named = given.texts(destinations, name="destinations")
         info = info_of(
             given.text(capability, name="capability"),
             reversibility=given.one_of(Reversibility, reversibility),
@@ -150,7 +151,7 @@ class Kernel(Answering):
                     register=lambda made: self.register(cast("Capability", made)),
                     propose=self.propose,
                     recipients=recipients,
-                    destinations=tuple(destinations),
+                    destinations=named,
                     rehearse=rehearse,
                     disjoint=disjoint,
                 )

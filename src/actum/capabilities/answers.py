@@ -6,6 +6,8 @@ Rules
 2. A verifier that answers other members than are expected, or one of another kind (a text where a number is expected),
    has not seen the world the expectation speaks of. Null stands for what is not there and is of every kind.
 3. A function that would return before it ran (``async def``, a generator) is refused where it is declared.
+4. What names things (recipients, destinations, what is touched) is a list of texts, or the proposal is refused: a
+   single text would be taken apart into its letters.
 """
 
 from __future__ import annotations
@@ -74,6 +76,17 @@ def _kind(value: object) -> str | None:
             return "a list"
         case _:
             return None
+
+
+def no_texts(named: object) -> str | None:
+    """Return why this is no list of texts, or None where it is one: a descriptor holds nothing else."""
+    # Rule 4
+    if not isinstance(named, list | tuple):
+        return f"gave a {type(named).__name__}, not a list of texts"
+    for one in cast("list[object]", named):
+        if not isinstance(one, str):
+            return f"gave a list with a {type(one).__name__} in it, not a list of texts"
+    return None
 
 
 def require_plain(function: object, *, role: str, named: bool = False) -> None:

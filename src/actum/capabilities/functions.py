@@ -19,12 +19,20 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import msgspec
 
-from actum.capabilities.answers import NO_JSON, Expect, expected_of, kept_result, misfit, require_plain
+from actum.capabilities.answers import (
+    NO_JSON,
+    Expect,
+    expected_of,
+    kept_result,
+    misfit,
+    no_texts,
+    require_plain,
+)
 from actum.model import foreign
 from actum.model.effect import Claims, EffectClass, Externality, PrivilegeLevel, Resource, Reversibility
 from actum.model.errors import Refused, UsageError
@@ -214,15 +222,23 @@ class FunctionAction:
                 reason="expect_is_no_object",
                 facts={"why": f"expect gave a {type(expected).__name__}, not a dict", "action": self.info.id},
             )
+        recipients = self._recipients(**resolved) if self._recipients else []
+        names = self._disjoint(**resolved) if self._disjoint else []
+        for role, named in (("recipients", recipients), ("disjoint", names)):
+            why = no_texts(named)
+            if why is not None:
+                return Refused(
+                    reason="names_are_no_texts", facts={"why": f"{role} {why}", "action": self.info.id}
+                )
         lines = [f"{self.info.id}"]
         lines += [
             f"  {name} = {visible(foreign.dump_foreign(value).decode())}" for name, value in resolved.items()
         ]
         return Described(
             arguments=resolved,
-            resources=self._resources(resolved),
+            resources=self._resources(resolved, names),
             destinations=self._destinations,
-            recipients=tuple(self._recipients(**resolved)) if self._recipients else (),
+            recipients=tuple(recipients),
             object_count=1,
             blast_radius=1,
             projection=f"{self.info.id}@{self.info.version}",
@@ -231,10 +247,9 @@ class FunctionAction:
             context={},
         )
 
-    def _resources(self, resolved: dict[str, object]) -> tuple[Resource, ...]:
+    def _resources(self, resolved: dict[str, object], names: Sequence[str]) -> tuple[Resource, ...]:
         digest = foreign.digest_foreign(resolved)
         # Rule 5
-        names = [] if self._disjoint is None else self._disjoint(**resolved)
         if not names:
             return (Resource(kind="action", id=self.info.id, digest=digest),)
         return tuple(Resource(kind="named", id=name, digest=digest) for name in dict.fromkeys(names))

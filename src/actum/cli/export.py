@@ -34,9 +34,20 @@ def export(*, output: str | None, store: str | None, who: str | None, as_json: b
                 state="Nothing was written; the store is as it was",
                 next_step=f"Name the file in it: actum export -o {Path(output) / 'record.jsonl'}",
             )
-        waiting = Path(f"{output}.part")
+        target = Path(output)
+        if os.path.lexists(target) and (target.is_symlink() or not target.is_file()):
+            raise UsageError(
+                "output_is_no_file",
+                failed=f"{output} is there and is no ordinary file",
+                state="Nothing was written; it and the store are as they were",
+                next_step="Name a new file, or leave out -o to write to standard output",
+            )
+        # Under a name of this process, and never over a file that is somebody else's.
+        waiting = target.with_name(f".{target.name}.{os.getpid()}.part")
+        ours = False
         try:
-            with open(waiting, "wb") as stream:
+            with open(waiting, "xb") as stream:
+                ours = True
                 header = kernel.export(stream)
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -49,7 +60,8 @@ def export(*, output: str | None, store: str | None, who: str | None, as_json: b
                 next_step="Free some space or give another place with -o",
             ) from error
         finally:
-            waiting.unlink(missing_ok=True)
+            if ours:
+                waiting.unlink(missing_ok=True)
         if as_json:
             emit({"file": output, **header})
         else:

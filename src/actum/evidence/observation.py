@@ -107,12 +107,12 @@ class Observation:
         standing = (own.status, own.agrees and own.pair.confidence is EffectConfidence.VERIFIED)
         self._supersede(receipt, line=line)
         self._newest[_short(payload_digest)] = standing
-        self._of_row[hash_of_text(receipt.identity.outbox_id)] = _short(payload_digest)
+        self._of_row[_row(receipt)] = _short(payload_digest)
         self._standing[standing] += 1
 
     def _supersede(self, receipt: PublishedReceipt, *, line: int) -> None:
         # Rule 3
-        earlier = self._of_row.get(hash_of_text(receipt.identity.outbox_id))
+        earlier = self._of_row.get(_row(receipt))
         if receipt.settles is not None:
             earlier = _short(receipt.settles)
             if earlier not in self._newest:
@@ -233,6 +233,11 @@ def _compare_batch(stored: PublishedGrade, own: BatchGrade, *, result: _Regraded
 
 def _pair(pair: GradePair) -> str:
     return f"{pair.finality.value} + {pair.confidence.value}"
+
+
+def _row(receipt: PublishedReceipt) -> int:
+    # With the effect, so that a receipt for something else cannot take the place of one under the row's name.
+    return hash_of_text(f"{receipt.identity.outbox_id} {receipt.effect_digest}")
 
 
 def _short(payload_digest: str) -> int:

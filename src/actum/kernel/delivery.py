@@ -14,6 +14,8 @@ Rules
 6. The wait before another attempt doubles from one second up to five minutes, spread by the row's own id.
 7. What a look could not tell is looked at again after as long as it has been unknown, from one second up to five
    minutes.
+8. Another attempt is made only where the look before it sees the very world the attempt before it found, with its
+   control held. Seen as it should become: the first one came late. Seen otherwise, or not at all: nobody knows.
 """
 
 from __future__ import annotations
@@ -45,6 +47,23 @@ def row_after_look(
             return OutboxState.CHECK_REQUIRED  # Rule 4
         case _:
             assert_never(graded.pair.finality)
+
+
+def why_not_again(
+    *, found: str | None, observed: str | None, expected: str | None, control_held: bool
+) -> str | None:
+    """Return why no further attempt may be made, or None where one may.
+
+    ``found`` is the digest of the world before the last attempt, ``observed`` of the world now.
+    """
+    # Rule 8
+    if observed is None or not control_held:
+        return "the look before another attempt could not tell"
+    if observed == expected:
+        return "seen before another attempt"
+    if observed != found:
+        return "the world changed after the first attempt"
+    return None
 
 
 def row_after_lost_claim(*, attempts: int, attempts_max: int) -> OutboxState:

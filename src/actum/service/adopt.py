@@ -6,6 +6,7 @@ Rules
 2. Every unused grant is void: what was allowed there was not allowed here.
 3. The runner's lease gets a new epoch: no living process of the old incarnation renews it.
 4. Open confirms stay open; they lead to new grants of the new incarnation.
+5. Who held a dispatched row is kept, as at every recovery: that process may yet act, so no machine takes it for undone.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from actum.model.question import QuestionReason
 from actum.model.work import StepState
 from actum.ports.store import Tx
 from actum.service.answer import Person, require_role
+from actum.service.holder import note_holder
 from actum.service.job import ended_execution, load_backing, sealing_from
 from actum.service.line import Line
 from actum.service.points import commit
@@ -76,7 +78,10 @@ def _check(line: Line, tx: Tx, row: OutboxRow) -> None:
         execution = ended_execution(line, row, kind=ExecutionKind.SETTLEMENT)
         tx.add_execution(execution)
     sealing = sealing_from(job, execution, finished_at_ms=execution.finished_at_ms or now)
-    seal(line, tx, msgspec.structs.replace(sealing, failure_code="adopted"))
+    used = job.grant.payload_digest if marked and job.grant is not None else None
+    seal(line, tx, msgspec.structs.replace(sealing, failure_code="adopted", grant_digest=used))
+    if marked:
+        note_holder(line, tx, row)  # Rule 5
     if not tx.move_outbox(row.outbox_id, epoch=row.epoch, state=row.state, to=OutboxState.CHECK_REQUIRED):
         raise InvariantViolation("an open row can be moved in its own transaction", row=row.outbox_id)
     tx.set_visit(row.turn_id, row.step_id, state=StepState.CHECK_REQUIRED)

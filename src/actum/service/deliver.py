@@ -13,7 +13,8 @@ Rules
 8. A process that was held up and has lost its row does not call the executor any more.
 9. One row whose record cannot be read is refused by itself and stops no other.
 10. Between the two looks of an effect nothing else acts on what it touches: a batch leaves in waves.
-11. Another attempt whose look before already sees the expected value is not made: the first one came late.
+11. Another attempt is made only where its look before sees the world as the attempt before it found it
+   (`actum.kernel.delivery` 8); any other row is left to a settlement's look or a person.
 12. A grant is in force at the mark and still when the executor is called.
 
 Every commit here stands behind a named crash point; a commit without one fails a test.
@@ -25,7 +26,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from actum.kernel.delivery import row_after_look
+from actum.kernel.delivery import row_after_look, why_not_again
 from actum.kernel.dispatch import DispatchFacts, refuse_dispatch
 from actum.model import foreign
 from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
@@ -91,10 +92,10 @@ def _deliver_wave(line: Line, jobs: Sequence[Job]) -> None:
         for job in jobs:
             check(line, job)
         _look_before(line, [job for job in jobs if job.refused is None and job.postponed is None])
-        waiting = [job for job in jobs if job.postponed is not None or job.seen_already]
+        waiting = [job for job in jobs if job.postponed is not None or job.not_again is not None]
         if waiting:
             commit(line, "postpone", lambda tx: [_let_wait(line, tx, job) for job in waiting])
-        due = [job for job in jobs if job.postponed is None and not job.seen_already]
+        due = [job for job in jobs if job.postponed is None and job.not_again is None]
         _mark(line, due)
         going = [job for job in due if job.refused is None and job.execution is not None]
         for job in going:
@@ -112,8 +113,8 @@ def _deliver_wave(line: Line, jobs: Sequence[Job]) -> None:
 
 
 def _let_wait(line: Line, tx: Tx, job: Job) -> None:
-    if job.seen_already:
-        leave_to_look(line, tx, job)
+    if job.not_again is not None:
+        leave_to_look(line, tx, job, why=job.not_again)
     else:
         postpone(line, tx, job)
 
@@ -180,8 +181,11 @@ def _look_before(line: Line, jobs: Sequence[Job]) -> None:
     for job, look in zip(jobs, seen, strict=True):
         job.before = look
         # Rule 11
-        tried = job.row.dispatched_at_ms is not None
-        job.seen_already = tried and look.observed is not None and look.observed == expected_of(job)
+        if job.row.dispatched_at_ms is not None:
+            job.not_again = why_not_again(
+                found=job.found_before, observed=look.observed, expected=expected_of(job),
+                control_held=look.control_held,
+            )  # fmt: skip
 
 
 def _mark(line: Line, jobs: Sequence[Job]) -> None:
@@ -255,10 +259,10 @@ def _execute(line: Line, job: Job) -> None:
         return
     try:
         report = job.capability.executor.execute(dispatch, job.held)
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # After dispatch an exception is the executor's word, not an end of the run.
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # After dispatch whatever is raised is the executor's word, not an end of the run.
         raised = {
             "raised": type(error).__name__,
             **({"code": error.code} if isinstance(error, ActumError) else {}),

@@ -55,8 +55,10 @@ class Job(Backing, kw_only=True):
     postponed: str | None = None
     unseen: bool = False
     """Whether it waits only because nobody could look: that is no attempt of its own."""
-    seen_already: bool = False
-    """Whether the look before another attempt saw what the first one was to bring about."""
+    found_before: str | None = None
+    """The digest of the world before the last attempt, where there was one."""
+    not_again: str | None = None
+    """Why no further attempt may be made, by the look before it."""
     not_called: str | None = None
     """Why a marked row was not called after all."""
 
@@ -76,7 +78,19 @@ def load_job(line: Line, tx: Tx, row: OutboxRow) -> Job:
     if isinstance(found, Refused):
         raise InvariantViolation("a claimed row has a known capability", row=row.outbox_id)
     backing = load_backing(tx, row)
-    return Job(capability=found, **{name: getattr(backing, name) for name in Backing.__struct_fields__})
+    acted = last_attempt(tx, row.outbox_id) if row.dispatched_at_ms is not None else None
+    return Job(
+        capability=found,
+        found_before=None if acted is None else acted.before_digest,
+        **{name: getattr(backing, name) for name in Backing.__struct_fields__},
+    )
+
+
+def last_attempt(tx: Tx, outbox_id: str) -> Execution | None:
+    """Return the newest attempt of a row; an adopted row may have none but the settlement that says so."""
+    executions = tx.executions(outbox_id)
+    attempts = [found for found in executions if found.kind is not ExecutionKind.SETTLEMENT]
+    return next(reversed(attempts or executions), None)
 
 
 def load_backing(tx: Tx, row: OutboxRow) -> Backing:

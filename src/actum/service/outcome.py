@@ -58,15 +58,15 @@ def postpone(line: Line, tx: Tx, job: Job) -> None:
     refresh(tx, row.turn_id, now_ms=line.now())
 
 
-def leave_to_look(line: Line, tx: Tx, job: Job) -> None:
-    """Leave a row to a settlement's look: before its next attempt the world already was as it should become."""
+def leave_to_look(line: Line, tx: Tx, job: Job, *, why: str) -> None:
+    """Leave a row to a settlement's look or a person: it may not be tried again as the world is."""
     row = job.row
     if not tx.move_outbox(
         row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.CHECK_REQUIRED,
         not_before_ms=line.now(),
     ):  # fmt: skip
         return
-    shown = {"capability": row.capability, "outbox_id": row.outbox_id, "why": "seen before another attempt"}
+    shown = {"capability": row.capability, "outbox_id": row.outbox_id, "why": why}
     _ask_check(line, tx, row, shown=shown)
     refresh(tx, row.turn_id, now_ms=line.now())
 

@@ -29,7 +29,14 @@ from actum.ports.verifier import LookRequest, Phase
 from actum.service import content
 from actum.service.answer import CONFIRM_MS, Person, require_role
 from actum.service.holder import may_still_act
-from actum.service.job import ended_execution, load_backing, load_job, look_request, sealing_from
+from actum.service.job import (
+    ended_execution,
+    last_attempt,
+    load_backing,
+    load_job,
+    look_request,
+    sealing_from,
+)
 from actum.service.line import Line
 from actum.service.not_attempted import seal_not_attempted
 from actum.service.outcome import dead_letter, set_waiting, settle_step
@@ -97,7 +104,6 @@ def answer(line: Line, outbox_id: str, *, word: str, person: Person) -> Settled:
         sealing,
         person_says=word,
         said_by=person.name,
-        finished_at_ms=line.now(),
         failure_code="person_says_" + word,
     )
 
@@ -106,7 +112,13 @@ def answer(line: Line, outbox_id: str, *, word: str, person: Person) -> Settled:
         grant = _grant(line, tx, row, last, person=person, word=word)
         stored = seal_grant(line, tx, grant, signer=person.signer, chain=row.turn_id)
         tx.use_grant(grant.grant_id, outbox_id=row.outbox_id)
-        return _write(line, tx, row, msgspec.structs.replace(sealing, grant_digest=stored.payload_digest))
+        # The word is given now: a settlement that began before its grant would be refused by every reader.
+        now = grant.issued_at_ms
+        given = msgspec.structs.replace(sealing.execution, started_at_ms=now, finished_at_ms=now)
+        known = msgspec.structs.replace(
+            sealing, execution=given, finished_at_ms=now, grant_digest=stored.payload_digest
+        )
+        return _write(line, tx, row, known)
 
     return commit(line, "answer", work)
 
@@ -214,10 +226,10 @@ def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Se
 
 
 def _acted(tx: Tx, outbox_id: str) -> Execution:
-    """Return the newest attempt of a row; an adopted row may have none but the settlement that says so."""
-    executions = tx.executions(outbox_id)
-    attempts = [found for found in executions if found.kind is not ExecutionKind.SETTLEMENT]
-    return (attempts or executions)[-1]
+    found = last_attempt(tx, outbox_id)
+    if found is None:
+        raise InvariantViolation("a row with a receipt has an execution", row=outbox_id)
+    return found
 
 
 def _request(line: Line, row: OutboxRow) -> LookRequest | None:

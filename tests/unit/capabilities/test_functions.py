@@ -209,6 +209,22 @@ def test_an_expectation_that_is_no_object_refuses_the_proposal(kernel: Kernel, e
     assert turn.activity().failure_reason == "odd.act: expect_is_no_object"
 
 
+@pytest.mark.parametrize("role", ["recipients", "disjoint"])
+@pytest.mark.parametrize("named", [[1], "letters", 5, None, [None]], ids=repr)
+def test_rule_4_what_names_things_is_a_list_of_texts_or_the_proposal_is_refused(
+    kernel: Kernel, role: str, named: Any
+) -> None:
+    turn = _acts(kernel, lambda n: None, look=lambda n: {"n": 1}, **{role: lambda n: named})(1)
+    assert turn.activity().failure_reason == "odd.act: names_are_no_texts"
+    assert kernel.inbox() == []
+
+
+@pytest.mark.parametrize("named", ["letters", [1], 5], ids=repr)
+def test_rule_4_destinations_are_a_list_of_texts(kernel: Kernel, named: Any) -> None:
+    with pytest.raises(UsageError, match="Give destinations as a list of texts"):
+        kernel.action("odd.act", reversibility="reversible", externality="local_only", destinations=named)
+
+
 def _deep(levels: int) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for _ in range(levels):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from actum.model.errors import EnvironmentFault, RefusedError
 from actum.service.runner import renew
 from actum.testing.kernels import PERSON, append_action, confirm_all, open_kernel, open_reasons, perform
 from tests.unit.service.desk import Desk
+from tests.unit.service.shop import Shop
 
 
 def _row(desk: Desk, outbox_id: str) -> Any:
@@ -155,3 +157,21 @@ def test_a_copied_store_dispatches_nothing_before_it_was_adopted(desk: Desk) -> 
         kernel.run(look=False)
         assert kernel.line.store.read(lambda tx: tx.outbox(rows[0])).state is OutboxState.CHECK_REQUIRED
     assert desk.ledger.entries() == []
+
+
+def test_rule_5_while_the_process_that_dispatched_may_act_no_look_takes_its_effect_for_undone(
+    tmp_path: Path,
+) -> None:
+    shop = Shop(tmp_path)
+    turn = shop.confirmed("a")
+    shop.run_until_stopped("before_execute")
+    shop.restart(holder_ended=False)
+    shop.kernel.adopt(by=PERSON)
+    assert shop.kernel.settle(shop.row(turn).outbox_id).told is False
+    shop.run_later()
+    assert shop.row(turn).state is OutboxState.CHECK_REQUIRED
+    # A person confirmed it, and the receipt of what was dispatched says so.
+    assert shop.receipts(turn)[0].grant_digest is not None
+    shop.kernel.line.is_gone = lambda runner: True
+    assert shop.kernel.settle(shop.row(turn).outbox_id).told is True
+    shop.kernel.close()

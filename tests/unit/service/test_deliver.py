@@ -17,6 +17,7 @@ from actum.model.effect import Effect, effect_digest
 from actum.model.errors import EnvironmentFault, InvariantViolation, RefusedError
 from actum.model.evidence import ExecutedEffect, ModelAssertion, ReceiptEvidence, ResolvedArgument
 from actum.model.grading import EffectStatus, ExecutorSaid
+from actum.model.question import QuestionReason
 from actum.model.receipt import Receipt
 from actum.ports.execution import ExecutorReport
 from actum.testing.kernels import PERSON, append_action, open_reasons, perform
@@ -422,6 +423,60 @@ def test_a_verifier_that_is_gone_after_acting_leaves_what_nobody_saw(shop: Shop)
     shop.run_later()
     assert (shop.grade(turn), shop.ledger.entries()) == (("finalized", "verified"), ["a"])
     assert disagreements(shop.kernel) == []
+
+
+@pytest.mark.parametrize(
+    ("now", "why"),
+    [
+        (5, "the world changed after the first attempt"),
+        (None, "the look before another attempt could not tell"),
+    ],
+    ids=["a third state", "blind"],
+)
+def test_rule_11_a_world_that_is_not_as_it_was_found_is_not_acted_upon_again(
+    tmp_path: Path, now: int | None, why: str
+) -> None:
+    acted: list[str] = []
+    world: list[int | None] = [0]
+
+    def seeing(entry: str) -> dict[str, int] | None:
+        return None if world[0] is None else {"lines": world[0]}
+
+    shop = Shop(tmp_path, acting=acted.append, seeing=seeing)
+    turn = shop.done("a")
+    assert (shop.row(turn).state, shop.grade(turn)) == (OutboxState.RETRY_WAIT, ("failed", "verified"))
+    # The first attempt comes late now, beside what somebody else does, or nobody can see whether it did.
+    world[0] = now
+    for _ in range(3):
+        shop.run_later()
+    assert (acted, shop.row(turn).state) == (["a"], OutboxState.CHECK_REQUIRED)
+    question = next(one for one in turn.questions() if one.reason is QuestionReason.CHECK_REQUIRED)
+    shown = shop.read(lambda tx: tx.content(question.shown_digest))
+    assert why.encode() in shown[0]
+    # Once the world is seen to be as it was, the next attempt is made.
+    world[0] = 0
+    for _ in range(3):
+        shop.run_later()
+    assert len(acted) > 1
+    shop.kernel.close()
+
+
+class Cancelled(BaseException):
+    """What a cancelled task raises is no Exception."""
+
+
+def test_whatever_an_action_or_its_verifier_raises_ends_no_run(tmp_path: Path) -> None:
+    def breaks(entry: str) -> None:
+        raise Cancelled
+
+    for declared in ({"acting": breaks}, {"seeing": breaks}):
+        shop = Shop(tmp_path / next(iter(declared)), absence_is_proof=False, **declared)
+        turn = shop.done("a")
+        said = shop.receipts(turn)[-1].executor_said
+        assert said is (ExecutorSaid.RAISED if "acting" in declared else ExecutorSaid.OK)
+        assert (shop.row(turn).state, shop.row(turn).attempts) == (OutboxState.CHECK_REQUIRED, 1)
+        assert shop.grade(turn)[0] == "indeterminate"
+        shop.kernel.close()
 
 
 def test_a_sink_that_shows_late_is_waited_for_within_its_window(tmp_path: Path) -> None:

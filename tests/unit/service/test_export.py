@@ -253,3 +253,13 @@ def test_rule_3_a_log_that_lost_its_tail_or_was_rewritten_is_found(desk: Desk) -
         assert any("another root" in problem for problem in other.kernel.check_log())
         other.kernel.place.checkpoint.write_bytes(b"no checkpoint")
         assert other.kernel.check_log() == [f"the checkpoint {other.kernel.place.checkpoint} cannot be read"]
+
+
+def test_a_persons_word_is_never_older_than_the_grant_it_stands_on(desk: Desk) -> None:
+    rows = perform_lost(desk, desk.append("a"))
+    # Time passes between reading what is settled and the commit.
+    desk.kernel.line.at_point = lambda point: desk.clock.step(5) if point == "before_answer" else None
+    desk.kernel.settle(rows[0], "happened", by=PERSON)
+    verdict = _judge(desk, _bundle(desk), trust=_trust(desk))
+    assert [problem.code for problem in verdict.problems] == []
+    assert verdict.finding(Aspect.ALLOWED).state is State.ESTABLISHED

@@ -104,7 +104,10 @@ def _observe(verifier: Verifier | None, request: LookRequest, *, why_missing: st
         return seen
     except JsonRefused as error:
         return _unclear(f"the verifier returned what is no JSON: {error.message}")
-    except (Exception, SystemExit) as error:  # Rule 2: whatever a verifier raises, it did not see.
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # Rule 2: whatever a verifier raises, a cancelled task too, it did not see.
         return _unclear(f"the verifier raised {type(error).__name__}")
 
 
