@@ -29,6 +29,7 @@ ROOT = (
 )
 LINES = Path(os.environ.get("ACTUM_BENCH_LINES", ROOT / "actum-bench-lines.txt"))
 TAIL = 16_384
+SEEN = ("finalized", "verified")
 
 
 def append_line(key: str) -> None:
@@ -80,12 +81,15 @@ def look(key: str) -> dict:
 def product_single(n: int, tag: str) -> list[float]:
     """Take n effects one at a time through the whole line; return seconds for each."""
     times: list[float] = []
+    turns: list[str] = []
     for index in range(n):
         begun = time.perf_counter()
         turn = append(f"{tag}-{index}")
         kernel.confirm(turn.question_ids())
         kernel.run(look=False)
         times.append(time.perf_counter() - begun)
+        turns.append(turn.turn_id)
+    require_verified(turns)
     return times
 
 
@@ -94,6 +98,7 @@ def product_grouped(n: int, tag: str, batch: int) -> list[float]:
     from actum.model.work import Submission
 
     times: list[float] = []
+    turns: list[str] = []
     for start in range(0, n, batch):
         begun = time.perf_counter()
         keys = [f"{tag}-{index}" for index in range(start, min(start + batch, n))]
@@ -105,7 +110,17 @@ def product_grouped(n: int, tag: str, batch: int) -> list[float]:
         kernel.confirm(ids)
         kernel.run(look=False)
         times.append((time.perf_counter() - begun) / len(keys))
+        turns += [one.turn_id for one in accepted]
+    require_verified(turns)
     return times
+
+
+def require_verified(turn_ids: list[str]) -> None:
+    """Stop where an effect did not end as seen: one that ends earlier is not the unit that is measured."""
+    for turn_id in turn_ids:
+        receipt = kernel.turn(turn_id).receipt()
+        if receipt is None or (receipt.graded.finality.value, receipt.graded.confidence.value) != SEEN:
+            raise SystemExit(f"bench/outbox.py: turn {turn_id} did not end finalized and verified: {receipt}")
 
 
 def floor(n: int, tag: str, batch: int, folder: Path) -> list[float]:
