@@ -26,6 +26,7 @@ from actum.model.errors import ActumError
 from actum.service.doctor import Finding, Machine, Severity, examine, of_error, problem
 from actum.service.drafts import left_behind
 from actum.service.export import signers
+from actum.service.own_key import NEXT, why_not_in_force
 
 
 class Examined(NamedTuple):
@@ -66,7 +67,7 @@ def machine_of(kernel: Kernel) -> Machine:
         engine=engine,
         engine_ok=is_new,
         disk_free=shutil.disk_usage(place.folder).free,
-        behind_ms=max(0, newest - time.time_ns() // 1_000_000),
+        behind_ms=max(0, newest - _wall_ms()),
         moved=kernel.moved,
         drafts=tuple(path.name for path in left_behind(place.drafts)),
         people_with_key=tuple(
@@ -79,6 +80,10 @@ def machine_of(kernel: Kernel) -> Machine:
 
 def _signers(kernel: Kernel) -> Iterator[Finding]:
     # Rule 4
+    why = why_not_in_force(kernel.line, at_ms=_wall_ms())
+    if why is not None:
+        keyid = kernel.line.kernel_key.keyid
+        yield problem("kernel_key_not_in_force", f"the key this store signs with ({keyid}) {why}", NEXT)
     pinned = kernel.line.trust.entries
     for keyid in sorted(signers(kernel.line) - set(pinned)):
         yield problem(
@@ -111,6 +116,11 @@ def _files(place: Place) -> Iterator[Finding]:
                 f"{path} can be written by other users (mode {_mode(path):04o})",
                 f"Run `chmod go-w {path}`: who can write it can decide what is trusted",
             )
+
+
+def _wall_ms() -> int:
+    # The kernel's own clock says nothing while the wall clock is behind, which is itself a finding.
+    return time.time_ns() // 1_000_000
 
 
 def _mode(path: Path) -> int:

@@ -6,7 +6,8 @@ Rules
    adopted.
 2. The first start, every start after the lease was lost, and every start after a run that broke off reconciles
    before anything is claimed.
-3. The beat runs in a thread of its own; a beat that comes too late has lost the lease, and the next start says so.
+3. Nor is one run whose own key is not in force (`actum.service.own_key`).
+4. The beat runs in a thread of its own; a beat that comes too late has lost the lease, and the next start says so.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from actum.bootstrap.opening import Opened
 from actum.kernel.recovery import Reconciliation
 from actum.model.errors import CorruptRecordError, EnvironmentFault, InvariantViolation
 from actum.service import runner
+from actum.service.own_key import require_own_key
 from actum.service.recover import left_behind, reconcile
 
 HEARTBEAT_S = 5.0
@@ -50,6 +52,7 @@ class HeldLease:
                 state="Nothing was dispatched; what missing records allowed or told may have happened",
                 next_step="Restore the newest copy of the store, or run `actum adopt` to go on from what is here",
             )
+        require_own_key(self._opened.line)  # Rule 3
         if self._epoch is None or self._lost:
             # Rule 2
             self._epoch = runner.take_lease(self._opened.line, self._opened.name)
@@ -75,7 +78,7 @@ class HeldLease:
             self._beat.start()
 
     def _keep(self) -> None:
-        # Rule 3
+        # Rule 4
         while not self._stop.wait(HEARTBEAT_S):
             try:
                 self._lost = not runner.renew(self._opened.line, epoch=self._epoch or 0)

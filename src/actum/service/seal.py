@@ -41,6 +41,7 @@ from actum.ports.store import LeafRow, ReceiptRow, Tx
 from actum.service.grants import remember, require_key
 from actum.service.holder import require_incarnation
 from actum.service.line import Line
+from actum.service.own_key import require_own_key
 from actum.service.receipts import KERNEL, Sealing, output_hash_of, private_receipt, published_receipt
 
 
@@ -129,9 +130,11 @@ def seal(line: Line, tx: Tx, sealing: Sealing) -> tuple[Receipt, Graded]:
 
 
 def seal_grant(line: Line, tx: Tx, grant: Grant, *, signer: Signer | None, chain: str) -> GrantRow:
-    """Sign a grant, keep it and log it; RefusedError where the person's key is revoked or not in force."""
+    """Sign a grant, keep it and log it; an error where the key that would sign it is revoked or not in force."""
     require_incarnation(line, tx)
-    if signer is not None:
+    if signer is None:
+        require_own_key(line)
+    else:
         require_key(line, grant, signer)
     key = line.kernel_key if signer is None else signer
     payload = grant_statement(grant)

@@ -40,6 +40,7 @@ from actum.service.job import (
 from actum.service.line import Line
 from actum.service.not_attempted import seal_not_attempted
 from actum.service.outcome import dead_letter, set_waiting, settle_step
+from actum.service.own_key import require_own_key
 from actum.service.points import commit
 from actum.service.receipts import Sealing
 from actum.service.seal import grade, seal, seal_grant
@@ -61,6 +62,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
 
 def look_again(line: Line, outbox_id: str) -> Settled:
     """Look at the world of an unsettled row once more (rules 1 and 2)."""
+    require_own_key(line)
     row, last, sealing = line.store.read(lambda tx: _load(line, tx, outbox_id))
     request = _request(line, row)
     if request is None:
@@ -96,6 +98,7 @@ def answer(line: Line, outbox_id: str, *, word: str, person: Person) -> Settled:
             state="The effect is as it was",
             next_step=f"Answer one of: {', '.join(ANSWERS)}",
         )
+    require_own_key(line)
     undone = line.store.read(lambda tx: _never_dispatched(tx, outbox_id))
     if undone is not None:
         return _give_up(line, undone, word=word, person=person)
