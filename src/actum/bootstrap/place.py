@@ -8,6 +8,7 @@ Rules
 4. A folder that holds a database, a key or a trust file is a store. Where one of them is missing it is incomplete:
    nothing new is made in its stead, except while the store is being made for the first time.
 5. A lost trust file is made anew from the public halves beside the keys, people included, by `actum init` only.
+6. What broke off while a key was made or pinned is finished by the next try; no key takes the place of another.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from actum.adapters.signing.key_store import FileKeyStore
 from actum.evidence.trust_file import Trust, read_trust
 from actum.model.errors import EnvironmentFault, UsageError
 from actum.model.trust import KeyRole, TrustedKey, TrustFile
+from actum.service.whole_file import replace
 
 FOLDER = ".actum"
 KERNEL, VERIFIER = "kernel", "verifier"
@@ -108,9 +110,8 @@ class Place:
                 state="No store was made",
                 next_step="Give another --store, or mend the owner and mode of the folder above it",
             ) from error
-        names = self.keys.names()
         for name in (KERNEL, VERIFIER):
-            if name not in names:
+            if not self.keys.is_whole(name):
                 self.keys.create(name)
         if not self.trust_file.exists():
             self.rebuild_trust()
@@ -136,11 +137,16 @@ class Place:
         return [base64.b64decode(self.keys.public(name).public) for name in names]
 
     def enrol(self, person: str, *, passphrase: bytes) -> str:
-        """Make a person's own key, pin it as approver, and return its keyid."""
-        signer = self.keys.create(f"person-{person}", passphrase=passphrase)
-        self.write_trust(
-            [*self.trust_keys(), self._entry(f"person-{person}", (KeyRole.APPROVER,), principal=person)]
-        )
+        """Make a person's own key, pin it as approver, and return its keyid.
+
+        A key that is there and not pinned is pinned, if the passphrase opens it: its enrolment was cut off.
+        """
+        name = PERSON + person
+        if self.keys.is_whole(name) and self.trust().find(self.keys.public(name).keyid) is None:
+            signer = self.keys.load(name, passphrase=passphrase)
+        else:
+            signer = self.keys.create(name, passphrase=passphrase)
+        self.write_trust([*self.trust_keys(), self._entry(name, (KeyRole.APPROVER,), principal=person)])
         return signer.keyid
 
     def has_key(self, person: str) -> bool:
@@ -162,13 +168,15 @@ class Place:
     def write_trust(self, keys: list[TrustedKey]) -> None:
         """Replace the trust file in one step."""
         body = msgspec.json.format(msgspec.json.encode(TrustFile(keys=tuple(keys))), indent=2)
-        waiting = self.trust_file.with_suffix(".new")
-        fd = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(fd, "wb") as file:
-            file.write(body + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(waiting, self.trust_file)
+        try:
+            replace(self.trust_file, body + b"\n")
+        except OSError as error:
+            raise EnvironmentFault(
+                "trust_file_unwritable",
+                failed=f"{self.trust_file} cannot be written: {error.strerror}",
+                state="It is as it was; a key that was made for it lies in the keys folder and is trusted for nothing",
+                next_step="Free some space, or mend the owner and mode of the folder, then repeat the command",
+            ) from error
 
     def config(self) -> dict[str, dict[str, Any]]:
         """Return actum.toml by section; an absent file is an empty one (rule 2)."""

@@ -174,16 +174,16 @@ def _new_passphrase(path: str | None, name: str) -> bytes | None:
 
 
 def _write(path: Path, text: str) -> None:
+    from actum.service.whole_file import write_new
+
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(fd, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_new(path, text.encode())
     except FileExistsError:
         return
     except OSError as error:
         raise EnvironmentFault(
             "place_unwritable",
             failed=f"{path} cannot be written: {error.strerror}",
-            state="The store's folder was made; nothing else was",
-            next_step="Mend the owner, mode or space, remove the folder, and run `actum init` again",
+            state="The store's folder and keys were made; the store itself was not",
+            next_step="Free some space, or mend the folder's owner and mode, then run `actum init` again",
         ) from error

@@ -13,7 +13,6 @@ Rules
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from actum.model.work import Submission
 from actum.process.problems import ProcessFileError
 from actum.service.line import Line
 from actum.service.submit import Accepted, submit_many
+from actum.service.whole_file import write_new
 
 NOT_SAVED = "turn_not_saved"
 
@@ -117,14 +117,8 @@ def write_draft(submissions: Sequence[Submission], *, folder: Path, name: str) -
     path = folder / f"{name}.jsonl"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with open(fd, "wb") as file:
-            file.write(body)
-            file.flush()
-            os.fsync(file.fileno())
-        _flush_folder(folder)
+        write_new(path, body)
     except OSError as error:
-        path.unlink(missing_ok=True)
         raise EnvironmentFault(
             "draft_unwritable",
             failed=f"no draft could be written in {folder}: {error.strerror}",
@@ -132,14 +126,6 @@ def write_draft(submissions: Sequence[Submission], *, folder: Path, name: str) -
             next_step="Free some space or mend the folder's owner and mode, then submit again",
         ) from error
     return Draft(path, body)
-
-
-def _flush_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def line_of(submission: Submission) -> bytes:

@@ -25,6 +25,7 @@ from actum.evidence.notes import open_note, parse_checkpoint
 from actum.model.errors import ActumError, EnvironmentFault
 from actum.ports.store import Tx
 from actum.service.line import Line
+from actum.service.whole_file import replace
 
 
 def origin_of(line: Line) -> str:
@@ -92,15 +93,8 @@ def write_checkpoint(line: Line, path: Path) -> None:
         if size is None or size >= frontier.size:
             return  # Rules 2 and 3: a shorter log is no reason to forget how long it was.
     note = sign_checkpoint(frontier, origin=origin_of(line), signer=line.kernel_key)
-    waiting = path.with_suffix(".new")
     try:
-        with open(waiting, "wb") as stream:
-            stream.write(note)
-            stream.flush()
-            os.fsync(
-                stream.fileno()
-            )  # A stop of the machine must not leave an empty file that keeps a run off.
-        os.replace(waiting, path)
+        replace(path, note)  # Half a file, after a stop of the machine, would keep every run off.
     except OSError as error:
         raise EnvironmentFault(
             "checkpoint_unwritable",

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
 
 from actum import Kernel
-from actum.bootstrap.place import Place, find_place
-from actum.model.errors import ActumError, CorruptRecordError, EnvironmentFault, UsageError
+from actum.bootstrap.place import KERNEL, VERIFIER, Place, find_place
+from actum.model.errors import ActumError, CorruptRecordError, EnvironmentFault, RefusedError, UsageError
 from actum.testing.kernels import PERSON, Ledger, append_action, open_kernel, perform
 
 
@@ -198,6 +201,62 @@ def test_rule_4_making_a_store_that_broke_off_is_taken_up_again(tmp_path: Path) 
     Kernel.open(tmp_path / ".actum").close()
     assert place.missing() == []
     assert not place.is_new()
+
+
+class FullDisk:
+    """A disk on which the nth small file from now cannot be written, and any other can."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, at: int) -> None:
+        self._left = at
+        self._fsync = os.fsync
+        monkeypatch.setattr(os, "fsync", self._maybe)
+
+    def _maybe(self, fd: int) -> None:
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            self._left -= 1
+            if self._left == 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+        self._fsync(fd)
+
+
+@pytest.mark.parametrize(
+    "at, code", [*[(n, "key_file_unwritable") for n in (1, 2, 3, 4)], (5, "trust_file_unwritable")]
+)
+def test_rule_4_a_store_is_made_at_the_second_try_wherever_the_disk_was_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int, code: str
+) -> None:
+    place = Place(tmp_path / ".actum")
+    FullDisk(monkeypatch, at=at)
+    with pytest.raises(EnvironmentFault) as caught:
+        place.create()
+    assert caught.value.code == code
+    assert all(path.stat().st_size for path in place.folder.glob("keys/*"))
+    with Kernel.open(place.folder) as kernel:
+        pinned = set(kernel.line.trust.entries)
+    assert place.missing() == []
+    assert pinned == {place.keys.load(name).keyid for name in (KERNEL, VERIFIER)}
+
+
+@pytest.mark.parametrize("at", [1, 2, 3], ids=["sealed half", "public half", "trust file"])
+def test_rule_6_an_enrolment_that_was_cut_off_is_finished_by_the_next_with_the_same_passphrase(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    place = Place(tmp_path / ".actum")
+    place.create()
+    FullDisk(monkeypatch, at=at)
+    with pytest.raises(EnvironmentFault):
+        place.enrol("ann", passphrase=b"long enough")
+    assert len(place.trust_keys()) == 2
+    if at > 1:
+        with pytest.raises(RefusedError) as caught:
+            place.enrol("ann", passphrase=b"another one")
+        assert caught.value.code == "passphrase_wrong"
+    keyid = place.enrol("ann", passphrase=b"long enough")
+    assert place.keys.load("person-ann", passphrase=b"long enough").keyid == keyid
+    assert place.trust().find(keyid) is not None
+    with pytest.raises(UsageError) as again:
+        place.enrol("ann", passphrase=b"long enough")
+    assert again.value.code == "key_exists"
 
 
 def test_rule_4_the_search_for_a_store_stops_at_one_that_is_not_whole(tmp_path: Path) -> None:

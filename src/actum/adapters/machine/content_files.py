@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from actum.model.errors import EnvironmentFault
+from actum.service.whole_file import replace, sync_folder
 
 
 class FolderContent:
@@ -22,15 +22,8 @@ class FolderContent:
         try:
             if not path.exists():
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                waiting = path.with_suffix(f".{os.getpid()}")
-                fd = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-                with open(fd, "wb") as file:
-                    file.write(body)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(waiting, path)
-                _sync_folder(path.parent)
-                _sync_folder(self._folder)
+                replace(path, body)
+                sync_folder(self._folder)
         except OSError as error:
             raise EnvironmentFault(
                 "content_unwritable",
@@ -51,11 +44,3 @@ class FolderContent:
                 state="The record that names it is whole; only the content is missing",
                 next_step="Restore the folder from the same backup as the store",
             ) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

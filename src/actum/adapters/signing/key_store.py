@@ -28,8 +28,8 @@ from actum.adapters.signing.ed25519 import Ed25519Signer
 from actum.model import canonical
 from actum.model.errors import CorruptRecordError, EnvironmentFault, RefusedError, UsageError
 from actum.ports.signer import unknown_key
+from actum.service.whole_file import write_new
 
-_OWNER_ONLY = 0o600
 _SEED_FORMAT = "ed25519-seed/v1"
 _SEALED_FORMAT = "ed25519-pkcs8-scrypt/v1"
 # 32 MiB and about a tenth of a second for each guess.
@@ -73,8 +73,19 @@ class FileKeyStore:
         """Tell whether loading this key needs a passphrase."""
         return self._sealed_path(name).exists()
 
+    def is_whole(self, name: str) -> bool:
+        """Tell whether both halves of a key are there."""
+        return name in self.names() and self._public_path(name).exists()
+
     def create(self, name: str, *, passphrase: bytes | None = None) -> Ed25519Signer:
-        """Make a key under a free name; UsageError `key_exists` where the name is taken."""
+        """Make a key under a free name; UsageError `key_exists` where the name is taken.
+
+        A key whose making was cut off before its public half was there is finished, and opened for it as by `load`.
+        """
+        if name in self.names() and not self._public_path(name).exists():
+            signer = self.load(name, passphrase=passphrase)
+            self._write_public(name, signer)
+            return signer
         return self.put(name, Ed25519Signer.generate(), passphrase=passphrase)
 
     def put(self, name: str, signer: Ed25519Signer, *, passphrase: bytes | None = None) -> Ed25519Signer:
@@ -92,8 +103,11 @@ class FileKeyStore:
             _write(plain, _seed_file(signer))
         else:
             _write(sealed, _sealed_file(signer, passphrase=passphrase))
-        _write(self._public_path(name), canonical.encode(_public_half(signer)) + b"\n")
+        self._write_public(name, signer)
         return signer
+
+    def _write_public(self, name: str, signer: Ed25519Signer) -> None:
+        _write(self._public_path(name), canonical.encode(_public_half(signer)) + b"\n")
 
     def load(self, name: str, *, passphrase: bytes | None = None) -> Ed25519Signer:
         """Return the signer of that name.
@@ -177,15 +191,15 @@ def _stretch(passphrase: bytes, *, salt: bytes) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    # O_EXCL and the mode at creation: there is no moment at which another uid could open the file.
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _OWNER_ONLY)
-        with open(fd, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        write_new(path, data)
     except OSError as error:
-        raise _fault(path, f"it cannot be written ({error.strerror})") from error
+        raise EnvironmentFault(
+            "key_file_unwritable",
+            failed=f"The key file {path} cannot be written: {error.strerror}",
+            state="No part of the file was left, and nothing was replaced",
+            next_step="Free some space, or mend the owner and mode of its folder, then repeat the command",
+        ) from error
 
 
 def _read_private(path: Path) -> bytes:
@@ -262,7 +276,7 @@ def _load_sealed(path: Path, *, passphrase: bytes | None) -> Ed25519Signer:
 def _fault(path: Path, why: str) -> EnvironmentFault:
     return EnvironmentFault(
         "key_file_unreachable",
-        failed=f"The key file {path.name} did not do its part: {why}",
+        failed=f"The key file {path.name} was not used: {why}",
         state="Nothing was signed",
         next_step="Look at the folder's owner and free space",
     )
