@@ -126,6 +126,13 @@ def test_what_was_broken_is_found_with_its_exit_code(code: str, desk: Desk) -> N
     assert code in desk("doctor").out
 
 
+def test_an_error_of_several_lines_is_one_finding_on_one_line(desk: Desk) -> None:
+    desk.process("process: x\nfoo: 1\nbar: 2\n", name="broken.yaml")
+    text = desk("doctor").out
+    assert "U+000A" not in text
+    assert len([line for line in text.splitlines() if line.startswith("problem  process_file_refused")]) == 1
+
+
 def test_examining_changes_nothing(desk: Desk) -> None:
     desk.good("confirm", desk.propose(), "--yes", "--wait")
     before = {

@@ -181,6 +181,22 @@ def test_o92_a_file_that_does_not_load_is_not_added_and_says_so(desk: Desk) -> N
     assert (desk.place / "processes" / "good.yaml").read_text() == good.read_text()
 
 
+def test_o92_why_a_file_is_not_added_is_said_of_this_file(desk: Desk) -> None:
+    desk.process()
+    (desk.folder / "rules.txt").write_text("process: x\n")
+    (desk.folder / "orders.yaml").write_text("process: x\n")
+    whys = {".": "'.' is a folder", "rules.txt": "does not end with .yaml", "orders.yaml": "is there already"}
+    for given, why in whys.items():
+        answer = desk("project", "add", str(desk.folder / given) if given != "." else given)
+        assert (answer.code, why in answer.three()[0]) == (2, True), answer
+
+
+@pytest.mark.parametrize("verb", [("verify", ""), ("submit", ""), ("effect", "verify", "")])
+def test_an_empty_argument_is_shown_as_one(verb: tuple[str, ...], desk: Desk) -> None:
+    answer = desk(*verb)
+    assert (answer.code, "''" in answer.three()[0]) == (2, True)
+
+
 def test_o93_a_folder_that_holds_a_bad_file_is_not_said_to_be_whole(desk: Desk) -> None:
     desk.process("process: [", name="broken.yaml")
     bad = desk.folder / "bad.yaml"

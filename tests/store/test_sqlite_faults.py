@@ -18,6 +18,7 @@ import pytest
 from actum.adapters.store import group, sqlite
 from actum.adapters.store.opening import open_store
 from actum.adapters.store.sqlite import WAL_LIMIT, SqliteStore
+from actum.adapters.store.sqlite_faults import translate
 from actum.model.errors import (
     ActumError,
     CorruptRecordError,
@@ -163,6 +164,27 @@ def test_a_full_disk_takes_back_the_write_and_keeps_what_was_committed(
     assert all(store.read(lambda tx, n=n: tx.content(digest(str(n)))) for n in range(kept))
     assert store.check() == []
     store.close()
+
+
+def test_a_disk_without_room_for_a_read_is_said_to_be_full(small_disk: Path | None, tmp_path: Path) -> None:
+    path = (small_disk or tmp_path) / "store.db"
+    if small_disk is None:
+        told = translate(apsw.IOError("disk I/O error"), path, state="Nothing was written")
+        assert told.code == "store_fault"
+        return
+    SqliteStore(path).close()
+    with pytest.raises(OSError, match="No space left"):
+        (small_disk / "rest").write_bytes(bytes(2 << 20))
+    told = fault(path)
+    assert (told.code, told.state) == ("disk_full", "Nothing was written")
+    (small_disk / "rest").unlink()
+    SqliteStore(path).close()
+
+
+def test_a_disk_that_fails_and_has_room_is_not_said_to_be_full(tmp_path: Path) -> None:
+    told = translate(apsw.IOError("disk I/O error"), tmp_path / "store.db")
+    assert told.code == "store_fault"
+    assert "the system's log" in told.sentences()[2]
 
 
 def test_a_folder_that_cannot_be_written_is_said_so(small_disk: Path | None, tmp_path: Path) -> None:

@@ -26,16 +26,26 @@ from actum.process.problems import ProcessFileError
 from actum.service.touched import rows_left
 
 
+def _why_not(source: Path, target: Path) -> str | None:
+    """Return why a file cannot be added under its name, or None."""
+    if source.is_dir():
+        return f"{str(source)!r} is a folder"
+    if source.suffix not in (".yaml", ".yml"):
+        return f"the name {source.name!r} does not end with .yaml or .yml"
+    return f"a process file named {source.name!r} is there already" if target.exists() else None
+
+
 def add_file(kernel: Kernel, source: Path) -> Path:
     """Add a process file and return where it lies now (rule 1); ProcessFileError with all its problems."""
     place = kernel.place
     target = place.processes / source.name
-    if target.exists() or source.suffix not in (".yaml", ".yml"):
+    why = _why_not(source, target)
+    if why is not None:
         raise UsageError(
             "process_file_name",
-            failed=f"the file was not added: {source.name} is taken, or its name does not end with .yaml",
+            failed=f"the file was not added: {why}",
             state=_files_state(place, target),
-            next_step="Give the file another name; a file that is in use is changed where it lies",
+            next_step="Give one process file (.yaml or .yml) with a free name; one in use is changed where it lies",
         )
     try:
         text = _text_of(source, place, target)

@@ -260,7 +260,7 @@ def _open(path: str) -> BinaryIO:
     except FileNotFoundError as error:
         raise UsageError(
             "no_such_file",
-            failed=f"there is no file {path}",
+            failed=f"there is no file {path!r}",
             state="Nothing was read or stored",
             next_step="Give the path of a file, - for standard input, a maildir, or the object itself",
         ) from error

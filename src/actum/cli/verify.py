@@ -166,7 +166,7 @@ def _open(path: str, *, what: str) -> BinaryIO:
     except (FileNotFoundError, IsADirectoryError) as error:
         raise UsageError(
             "no_such_file",
-            failed=f"The {what} {path} is not a file that exists",
+            failed=f"The {what} {path!r} is not a file that exists",
             state="Nothing was judged",
             next_step="Give the path of an existing file",
         ) from error

@@ -87,7 +87,10 @@ def of_error(error: ActumError) -> Finding:
     """Return the finding an error comes to."""
     failed, state, next_step = error.sentences()
     kind = Severity.CORRUPT if isinstance(error, CorruptRecordError) else Severity.PROBLEM
-    return Finding(code=error.code, severity=kind, sentence=f"{failed} {state}", next_step=next_step)
+    sentence = " ".join(
+        f"{failed} {state}".split()
+    )  # A finding is one line, also where the error lists several.
+    return Finding(code=error.code, severity=kind, sentence=sentence, next_step=next_step)
 
 
 def examine(line: Line, machine: Machine) -> list[Finding]:

@@ -79,7 +79,7 @@ def translate(error: Any, where: str) -> ActumError:
                 "store_fault",
                 failed=f"PostgreSQL could not do its part on {where}: {text} ({state})",
                 state="This write was rolled back; everything committed before it is kept",
-                next_step="Run `actum doctor`, then repeat the command",
+                next_step="Look at the server's log, then repeat the command",
             )
 
 

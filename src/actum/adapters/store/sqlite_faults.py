@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,10 @@ from actum.model.errors import ActumError, CorruptRecordError, EnvironmentFault,
 BUSY_MS = 30_000
 """How long a writer waits for another process; the longest wait measured with eight writers was 40 ms."""
 
+ROOM_NEEDED = 64 << 10
+"""Bytes below which a disk has no room for what SQLite needs even to read: the index of its write-ahead log."""
+_UNDONE = "This write was rolled back; everything committed before it is kept"
+
 
 @contextmanager
 def opening(path: Path) -> Generator[None]:
@@ -22,7 +27,7 @@ def opening(path: Path) -> Generator[None]:
     try:
         yield
     except apsw.Error as error:
-        raise translate(error, path) from error
+        raise translate(error, path, state="Nothing was written") from error
     except OSError as error:
         raise EnvironmentFault(
             "store_unreachable",
@@ -32,21 +37,21 @@ def opening(path: Path) -> Generator[None]:
         ) from error
 
 
-def translate(error: Exception, path: Path) -> ActumError:
-    """Return our error for one of SQLite's, or for a value it cannot hold."""
+def translate(error: Exception, path: Path, *, state: str = _UNDONE) -> ActumError:
+    """Return our error for one of SQLite's, or for a value it cannot hold; ``state`` is what is true after it."""
     text = str(error)
+    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(path)):
+        return EnvironmentFault(
+            "disk_full",
+            failed=f"the disk under {path} is full",
+            state=state,
+            next_step="Free some space, then repeat the command",
+        )
     match error:
         case apsw.ConstraintError():
             return constraints.refusal(constraints.name_of(text))
         case UnicodeEncodeError() | OverflowError():
             return unstorable(text)
-        case apsw.FullError():
-            return EnvironmentFault(
-                "disk_full",
-                failed=f"the disk under {path} is full",
-                state="This write was rolled back; everything committed before it is kept",
-                next_step="Free some space, then repeat the command",
-            )
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
             return EnvironmentFault(
                 "store_unwritable",
@@ -72,9 +77,18 @@ def translate(error: Exception, path: Path) -> ActumError:
             return EnvironmentFault(
                 "store_fault",
                 failed=f"SQLite could not do its part on {path}: {text}",
-                state="This write was rolled back; everything committed before it is kept",
-                next_step="Run `actum doctor`, then repeat the command",
+                state=state,
+                next_step="Look at the disk and its mount (the system's log names its faults), then repeat the command",
             )
+
+
+def _is_full(path: Path) -> bool:
+    # SQLite says no more than that a call failed, so the disk is asked.
+    try:
+        found = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < ROOM_NEEDED
 
 
 def unstorable(text: str) -> RefusedError:
