@@ -126,11 +126,18 @@ def test_what_was_broken_is_found_with_its_exit_code(code: str, desk: Desk) -> N
     assert code in desk("doctor").out
 
 
-def test_an_error_of_several_lines_is_one_finding_on_one_line(desk: Desk) -> None:
-    desk.process("process: x\nfoo: 1\nbar: 2\n", name="broken.yaml")
+def test_what_a_database_says_in_several_lines_is_one_finding_on_one_line(desk: Desk) -> None:
+    desk.good("confirm", desk.propose(), "--yes", "--wait")
+    with apsw.Connection(str(desk.place / "store.db")) as store:
+        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        [(page,)] = store.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'assertion_of_turn'")
+    store.close()
+    with open(desk.place / "store.db", "r+b") as file:
+        file.seek((page - 1) * 4096 + 1)
+        file.write(b"\x0f\xf0")  # Where the page's free space is said to begin.
     text = desk("doctor").out
+    assert "database_damaged" in text
     assert "U+000A" not in text
-    assert len([line for line in text.splitlines() if line.startswith("problem  process_file_refused")]) == 1
 
 
 def test_examining_changes_nothing(desk: Desk) -> None:

@@ -68,29 +68,31 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     log_problems: tuple[str, ...]
 
 
+def _line(text: str) -> str:
+    # A finding is one line, also where a database or a rule says several.
+    return " ".join(text.split())
+
+
 def problem(code: str, sentence: str, next_step: str = "") -> Finding:
     """Return a finding to act upon."""
-    return Finding(code=code, severity=Severity.PROBLEM, sentence=sentence, next_step=next_step)
+    return Finding(code=code, severity=Severity.PROBLEM, sentence=_line(sentence), next_step=next_step)
 
 
 def corrupt(code: str, sentence: str, next_step: str = "") -> Finding:
     """Return a finding of a record that does not hold (rule 1)."""
-    return Finding(code=code, severity=Severity.CORRUPT, sentence=sentence, next_step=next_step)
+    return Finding(code=code, severity=Severity.CORRUPT, sentence=_line(sentence), next_step=next_step)
 
 
 def note(code: str, sentence: str, next_step: str = "") -> Finding:
     """Return something that is only said."""
-    return Finding(code=code, severity=Severity.NOTE, sentence=sentence, next_step=next_step)
+    return Finding(code=code, severity=Severity.NOTE, sentence=_line(sentence), next_step=next_step)
 
 
 def of_error(error: ActumError) -> Finding:
     """Return the finding an error comes to."""
     failed, state, next_step = error.sentences()
     kind = Severity.CORRUPT if isinstance(error, CorruptRecordError) else Severity.PROBLEM
-    sentence = " ".join(
-        f"{failed} {state}".split()
-    )  # A finding is one line, also where the error lists several.
-    return Finding(code=error.code, severity=kind, sentence=sentence, next_step=next_step)
+    return Finding(code=error.code, severity=kind, sentence=_line(f"{failed} {state}"), next_step=next_step)
 
 
 def examine(line: Line, machine: Machine) -> list[Finding]:
