@@ -19,7 +19,6 @@ Nothing here decides anything; each method is one use case of `actum.service`.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -54,7 +53,6 @@ class Kernel(Answering):
     def __init__(self, opened: Opened) -> None:
         super().__init__(opened)
         self._runner = HeldLease(opened)
-        self._running = threading.Lock()
         self._closed = False
         self._checkpointed_ms: int | None = None
 
@@ -213,9 +211,9 @@ class Kernel(Answering):
         """Take the runner's lease, reconcile once, and work until nothing is due.
 
         EnvironmentFault ``runner_elsewhere`` where another process dispatches, ``store_moved`` where the store
-        was copied or restored and not adopted yet.
+        was copied or restored and not adopted yet; UsageError ``within_a_run`` from inside an action.
         """
-        with self._running:
+        with self._runner.alone("kernel.run()"):
             reconciled = self._runner.ensure()
             ran = runner.run_until_idle(self.line, reconciled=reconciled, look=look)
             self._checkpoint_now_and_then()
@@ -294,16 +292,17 @@ class Kernel(Answering):
         return counts
 
     def close(self) -> None:
-        """Give the lease and the store back. Closing twice is harmless."""
-        if self._closed:
-            return
-        self._closed = True
-        try:
-            if self._checkpointed_ms is not None:
-                self.write_checkpoint()
-            self._runner.close()
-        finally:
-            self._opened.close()
+        """Give the lease and the store back, after a run that is at work. Closing twice is harmless."""
+        with self._runner.alone("kernel.close()"):
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                if self._checkpointed_ms is not None:
+                    self.write_checkpoint()
+                self._runner.close()
+            finally:
+                self._opened.close()
 
     def __enter__(self) -> Kernel:
         return self

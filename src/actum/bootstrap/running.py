@@ -8,15 +8,19 @@ Rules
    before anything is claimed.
 3. Nor is one run whose own key is not in force (`actum.service.own_key`).
 4. The beat runs in a thread of its own; a beat that comes too late has lost the lease, and the next start says so.
+5. One run is at work at a time. Closing waits for it to end; what an action calls from within it neither runs nor
+   closes anything, because it would wait for itself.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from actum.bootstrap.opening import Opened
 from actum.kernel.recovery import Reconciliation
-from actum.model.errors import CorruptRecordError, EnvironmentFault, InvariantViolation
+from actum.model.errors import CorruptRecordError, EnvironmentFault, InvariantViolation, UsageError
 from actum.service import runner
 from actum.service.own_key import require_own_key
 from actum.service.recover import left_behind, reconcile
@@ -34,6 +38,25 @@ class HeldLease:
         self._beat: threading.Thread | None = None
         self._stop = threading.Event()
         self._lost = False
+        self._at_work = threading.Lock()
+        self._worker = 0
+
+    @contextmanager
+    def alone(self, what: str) -> Generator[None]:
+        """Wait for a run that is at work, and hold off the next; UsageError from within one (rule 5)."""
+        if self._worker == threading.get_ident():
+            raise UsageError(
+                "within_a_run",
+                failed=f"an action, a verifier or a signal handler called {what} while kernel.run() was calling it",
+                state="The run that is at work goes on; this call did nothing",
+                next_step="Return first: what was submitted or confirmed meanwhile is taken up by the run at work",
+            )
+        with self._at_work:
+            self._worker = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._worker = 0
 
     def ensure(self) -> Reconciliation:
         """Take the lease where it is not held; EnvironmentFault ``store_moved`` or ``runner_elsewhere``."""
