@@ -19,8 +19,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from actum.bootstrap.opening import Opened
-from actum.kernel.recovery import Reconciliation
-from actum.model.errors import CorruptRecordError, EnvironmentFault, InvariantViolation, UsageError
+from actum.kernel.recovery import NOTHING, Reconciliation
+from actum.model.errors import CorruptRecordError, EnvironmentFault, UsageError
 from actum.service import runner
 from actum.service.own_key import require_own_key
 from actum.service.recover import left_behind, reconcile
@@ -34,7 +34,7 @@ class HeldLease:
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
         self._epoch: int | None = None
-        self._reconciled: Reconciliation | None = None
+        self._in_order = False
         self._beat: threading.Thread | None = None
         self._stop = threading.Event()
         self._lost = False
@@ -59,7 +59,10 @@ class HeldLease:
                 self._worker = 0
 
     def ensure(self) -> Reconciliation:
-        """Take the lease where it is not held; EnvironmentFault ``store_moved`` or ``runner_elsewhere``."""
+        """Take the lease where it is not held and return what had to be put in order.
+
+        EnvironmentFault ``store_moved``, ``kernel_key_not_in_force`` or ``runner_elsewhere``.
+        """
         # Rule 1
         if self._opened.moved:
             raise EnvironmentFault(
@@ -78,15 +81,15 @@ class HeldLease:
         require_own_key(self._opened.line)  # Rule 3
         if self._epoch is None or self._lost:
             # Rule 2
+            self._in_order = False
             self._epoch = runner.take_lease(self._opened.line, self._opened.name)
             self._lost = False
-            self._reconciled = reconcile(self._opened.line)
-            self._start_beat()
-        elif left_behind(self._opened.line):
-            self._reconciled = reconcile(self._opened.line)
-        if self._reconciled is None:
-            raise InvariantViolation("a held lease was reconciled")
-        return self._reconciled
+        if self._in_order and not left_behind(self._opened.line):
+            return NOTHING
+        found = reconcile(self._opened.line)
+        self._in_order = True
+        self._start_beat()
+        return found
 
     def adopted(self) -> None:
         """Go on with the epoch that adopting gave the lease, where this kernel has it."""

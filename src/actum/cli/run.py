@@ -49,15 +49,21 @@ def run(*, wait: bool, no_look: bool, store: str | None, who: str | None, as_jso
         touched = sealed_since(kernel.line, before)
         unknown = unverifiable(kernel.line, touched.unknown_turns)
         questions = len(kernel.inbox(limit=1001))
-        strangers = _without_capability(kernel)
+        waiting, strangers = _left(kernel)
         if as_json:
             told = None if unknown is None else unknown.to_json()
-            emit({**_json(ran, touched, questions=questions, strangers=strangers), "unverified": told})
+            emit(
+                {
+                    **_json(ran, touched, questions=questions, waiting=waiting, strangers=strangers),
+                    "unverified": told,
+                }
+            )
         else:
             _tell(
                 ran,
                 touched,
                 questions=questions,
+                waiting=waiting,
                 strangers=strangers,
                 has_model=kernel.line.models is not None,
             )
@@ -71,10 +77,11 @@ def _due_later(kernel: Kernel) -> bool:
     return any(_is_known(kernel, row.capability) for row in rows_left(kernel.line))
 
 
-def _without_capability(kernel: Kernel) -> dict[str, int]:
-    return dict(
-        Counter(row.capability for row in rows_left(kernel.line) if not _is_known(kernel, row.capability))
-    )
+def _left(kernel: Kernel) -> tuple[int, dict[str, int]]:
+    """Return how many effects of ours wait, and how many of each capability that this program does not register."""
+    left = Counter(row.capability for row in rows_left(kernel.line))
+    strangers = {name: count for name, count in left.items() if not _is_known(kernel, name)}
+    return left.total() - sum(strangers.values()), strangers
 
 
 def _is_known(kernel: Kernel, capability: str) -> bool:
@@ -96,7 +103,9 @@ def _code_of(status: str, finality: str) -> int:
     return 1 if finality == EffectFinality.NOT_ATTEMPTED.value else 3
 
 
-def _json(ran: Ran, touched: Touched, *, questions: int, strangers: dict[str, int]) -> dict[str, Any]:
+def _json(
+    ran: Ran, touched: Touched, *, questions: int, waiting: int, strangers: dict[str, int]
+) -> dict[str, Any]:
     return {
         "effects": ran.effects,
         "model_calls": ran.model_calls,
@@ -108,17 +117,20 @@ def _json(ran: Ran, touched: Touched, *, questions: int, strangers: dict[str, in
             for (kind, finality, confidence, status), count in sorted(touched.counts.items())
         ],
         "open_questions": questions,
+        "put_off": waiting,
         "capability_missing": strangers,
     }
 
 
-def _tell(ran: Ran, touched: Touched, *, questions: int, strangers: dict[str, int], has_model: bool) -> None:
+def _tell(
+    ran: Ran, touched: Touched, *, questions: int, waiting: int, strangers: dict[str, int], has_model: bool
+) -> None:
     if ran.reconciled.changed():
         changed = [f"{name.replace('_', ' ')} {n}" for name, n in ran.reconciled.counts().items() if n]
         click.echo(f"Put in order first: {', '.join(changed)}.")
     effects: Counts = Counter({key: n for key, n in touched.counts.items() if key[0] != "record"})
     recorded = sum(n for key, n in touched.counts.items() if key[0] == "record")
-    if not touched.counts and not ran.model_calls:
+    if not touched.counts and not ran.model_calls and not ran.effects:
         click.echo("Nothing was due.")
     for (_, finality, confidence, _), count in sorted(effects.items()):
         pair = GradePair(finality=EffectFinality(finality), confidence=EffectConfidence(confidence))
@@ -142,6 +154,8 @@ def _tell(ran: Ran, touched: Touched, *, questions: int, strangers: dict[str, in
     if ran.model_calls:
         asked = "made" if has_model else "due, and no model is configured: a person is asked instead"
         click.echo(f"{count_of(ran.model_calls, 'model call')} {asked}.")
+    if waiting:
+        click.echo(f"{count_of(waiting, 'effect')} put off, to be tried again: actum activity says why.")
     for capability, count in strangers.items():
         click.echo(
             f"{count_of(count, 'effect')} of {capability} left: run the program that registers that action."

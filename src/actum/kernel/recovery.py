@@ -41,3 +41,10 @@ class Reconciliation(msgspec.Struct, frozen=True, kw_only=True):
     def changed(self) -> bool:
         """Tell whether anything was changed."""
         return any(self.counts().values())
+
+
+NOTHING = Reconciliation(
+    steps_reset=(), steps_check_required=(), routine_leases_released=(), activities_recovery_required=(),
+    rows_ready=(), rows_check_required=(),
+)  # fmt: skip
+"""What a reconciliation that found everything in order comes to."""

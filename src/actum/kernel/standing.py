@@ -5,7 +5,8 @@ Rules
 1. A failed step, a refused effect, a dead letter or a definite failure makes the turn failed, with the layer named.
 2. A step or row that needs checking, or an unknown outcome nobody has answered, is recovery_required.
 3. A dispatched row is running, one that is being looked at or is still pending at its sink is verifying.
-4. A row that waits to leave is queued, and so is a proposal that waits for its confirm.
+4. A row that waits to leave is queued, and so is a proposal that waits for its confirm. A row that waits to be tried
+   again says why.
 5. A step that waits for a judgment or is not decided yet is routing.
 6. A turn is completed when nothing is left to do and its receipts hold at least one success, partial, verified
    cancellation, recorded decision, or a person's answer about what could not be seen.
@@ -59,6 +60,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     decisions: int
     unbacked_assertions: int
     repeated: tuple[ChainEnd | None, ...] = ()
+    waits: str | None = None
+    """Why a row of the turn waits to be tried again."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +84,9 @@ def stand(facts: Facts) -> Standing:
         # Rule 3
         return Standing(state=ActivityState.VERIFYING if facts.looking else ActivityState.RUNNING)
     if {OutboxState.READY, OutboxState.CLAIMED, OutboxState.RETRY_WAIT} & set(facts.rows):
-        return Standing(state=ActivityState.QUEUED)  # Rule 4
+        # Rule 4
+        label = None if facts.waits is None else f"to be tried again: {facts.waits}"
+        return Standing(state=ActivityState.QUEUED, label=label)
     failure = _failure(facts)
     if failure is not None:
         return failure

@@ -26,7 +26,7 @@ from actum.service.job import Job
 from actum.service.line import Line
 from actum.service.receipts import Sealing
 from actum.service.rows import ask, failed, step_settled
-from actum.service.standing import refresh
+from actum.service.standing import WAITS, refresh, why_it_waits
 
 RUNNING_VISITS = (StepState.RUNNING, StepState.CHECK_REQUIRED)
 
@@ -38,6 +38,9 @@ def postpone(line: Line, tx: Tx, job: Job) -> None:
     says nothing about the effect.
     """
     row = job.row
+    _note_wait(
+        line, tx, row, why=f"{'nobody could look' if job.unseen else 'out of reach'} ({job.postponed})"
+    )
     if job.unseen:
         wait = backoff_ms(row.outbox_id, attempts=row.epoch)
         tx.move_outbox(
@@ -56,6 +59,12 @@ def postpone(line: Line, tx: Tx, job: Job) -> None:
     elif tx.move_outbox(row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=OutboxState.DEAD):
         dead_letter(line, tx, row, why=str(job.postponed))
     refresh(tx, row.turn_id, now_ms=line.now())
+
+
+def _note_wait(line: Line, tx: Tx, row: OutboxRow, *, why: str) -> None:
+    """Keep why a row waits, where that is not what was kept last."""
+    if why_it_waits(tx, row.turn_id) != why:
+        line.event(tx, WAITS, turn_id=row.turn_id, body={"outbox_id": row.outbox_id, "why": why})
 
 
 def leave_to_look(line: Line, tx: Tx, job: Job, *, why: str) -> None:
@@ -149,6 +158,7 @@ def move_after_seal(
             _ask(line, tx, row, shown=_shown(row, graded))
     elif state is OutboxState.RETRY_WAIT:
         set_waiting(tx, row)
+        _note_wait(line, tx, row, why="the last attempt was seen to have no effect")
     elif state is OutboxState.DEAD:
         dead_letter(line, tx, row, why=f"no effect after {row.attempts} attempts")
     elif state is OutboxState.CHECK_REQUIRED:

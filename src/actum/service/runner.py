@@ -38,7 +38,10 @@ WALKABLE = (ActivityState.QUEUED, ActivityState.ROUTING)
 
 
 class Ran(msgspec.Struct, kw_only=True):
-    """What a run did."""
+    """What a run did. ``reconciled`` is what this run had to put in order first.
+
+    ``effects`` counts the rows taken up, those that wait to be tried again included.
+    """
 
     reconciled: Reconciliation
     effects: int = 0

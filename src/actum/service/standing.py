@@ -19,6 +19,14 @@ REPEATS = "duplicate_of:"
 SETTLED_VISITS = (StepState.DONE, StepState.FAILED)
 
 
+WAITS = "row.waits"
+"""The event that keeps why a row waits to be tried again."""
+
+
+class _WaitsBody(msgspec.Struct):
+    why: str
+
+
 class _FailureBody(msgspec.Struct):
     category: FailureCategory
     reason: str
@@ -102,7 +110,14 @@ def facts_of(tx: Tx, turn_id: str, rows: TurnRows, *, looking: bool) -> Facts:
         decisions=rows.decisions,
         unbacked_assertions=sum(row is None or row not in executed for row in rows.assertions),
         repeated=_repeated(tx, turn_id) if ProposalState.SUPERSEDED.value in rows.proposals else (),
+        waits=why_it_waits(tx, turn_id) if OutboxState.RETRY_WAIT.value in rows.rows else None,
     )
+
+
+def why_it_waits(tx: Tx, turn_id: str) -> str | None:
+    """Return why a row of the turn was last put off, or None where none was."""
+    events = tx.events(kind=WAITS, turn_id=turn_id)
+    return msgspec.json.decode(events[-1].body, type=_WaitsBody).why if events else None
 
 
 def _repeated(tx: Tx, turn_id: str) -> tuple[ChainEnd | None, ...]:

@@ -91,6 +91,22 @@ def test_rule_2_a_verifier_that_raises_has_seen_nothing(raised: Exception) -> No
     assert type(raised).__name__ in str(found.detail["why"])
 
 
+def test_rule_2_an_interrupt_is_the_verifiers_own_where_nobody_else_can_have_sent_it() -> None:
+    try:
+        why = look(KeyboardInterrupt()).detail["why"]
+    except KeyboardInterrupt:
+        why = "it was passed on"
+    assert why == "the verifier raised KeyboardInterrupt"
+    with pytest.raises(KeyboardInterrupt):
+        make_look(
+            request(),
+            verifiers={"odd.act": Seer(KeyboardInterrupt())},
+            signer=SIGNER,
+            now_ms=NOW_MS,
+            level=Level.L0,
+        )
+
+
 def test_rule_2_a_capability_without_a_verifier_here_is_unclear_and_says_so() -> None:
     found = make_look(request(), verifiers={}, signer=SIGNER, now_ms=NOW_MS, level=Level.L0)
     assert (found.outcome, found.verifier_id) == (LookOutcome.UNCLEAR, "actum.no_verifier")

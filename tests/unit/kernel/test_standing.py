@@ -91,6 +91,11 @@ def test_rule_4_a_row_that_waits_to_leave_is_queued(row: OutboxState) -> None:
     assert standing(rows=(row,)).state is A.QUEUED
 
 
+def test_rule_4_a_row_that_waits_to_be_tried_again_says_why() -> None:
+    found = standing(rows=(R.RETRY_WAIT,), waits="nobody could look")
+    assert (found.state, found.label) == (A.QUEUED, "to be tried again: nobody could look")
+
+
 def test_rule_4_a_proposal_that_waits_for_its_confirm_is_queued() -> None:
     found = standing(chains=(), receipts=(), open_confirms=1, undecided=True, visits=(V.PENDING,))
     assert found == Standing(state=A.QUEUED)

@@ -67,6 +67,23 @@ def test_o79_every_start_after_a_stop_reconciles_before_it_claims(shop: Shop) ->
     assert len(shop.events("reconciled")) == 2
 
 
+def test_o79_a_start_after_the_lease_was_lost_reconciles_again(shop: Shop) -> None:
+    shop.done("a")
+    shop.done("b")
+    assert len(shop.events("reconciled")) == 1
+    shop.kernel._runner._lost = True
+    shop.done("c")
+    assert len(shop.events("reconciled")) == 2
+
+
+def test_o79_a_run_tells_what_it_put_in_order_itself_and_not_what_an_earlier_one_did(shop: Shop) -> None:
+    shop.confirmed("a")
+    shop.run_until_stopped("after_dispatch")
+    shop.restart()
+    assert shop.kernel.run(look=False).reconciled.changed()
+    assert not shop.kernel.run(look=False).reconciled.changed()
+
+
 def test_o80_a_reserved_step_becomes_pending_and_is_walked_again(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
     (shop.kernel.place.processes / "t.yaml").write_text(

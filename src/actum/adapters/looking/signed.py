@@ -43,7 +43,7 @@ def make_look(
     ``missing`` says by capability id why its verifier is not here, where that is known.
     """
     verifier = verifiers.get(request.capability)
-    seen = _observe(verifier, request, why_missing=(missing or {}).get(request.capability))
+    seen = _observe(verifier, request, level=level, why_missing=(missing or {}).get(request.capability))
     observed = None
     if verifier is not None and seen.value is not None:
         # Rule 1
@@ -95,7 +95,9 @@ def _signature(wire: WireLook, request: LookRequest, *, signer: Signer) -> str:
     return base64.b64encode(signer.sign(message)).decode()
 
 
-def _observe(verifier: Verifier | None, request: LookRequest, *, why_missing: str | None) -> Observation:
+def _observe(
+    verifier: Verifier | None, request: LookRequest, *, level: Level, why_missing: str | None
+) -> Observation:
     if verifier is None:
         return _unclear(why_missing or "this process has no verifier for the capability")
     try:
@@ -104,9 +106,10 @@ def _observe(verifier: Verifier | None, request: LookRequest, *, why_missing: st
         return seen
     except JsonRefused as error:
         return _unclear(f"the verifier returned what is no JSON: {error.message}")
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        # A verifier process takes no interrupt of its own, so one there is the verifier's doing like anything else.
+        if level is Level.L0 and isinstance(error, KeyboardInterrupt):
+            raise
         # Rule 2: whatever a verifier raises, a cancelled task too, it did not see.
         return _unclear(f"the verifier raised {type(error).__name__}")
 
