@@ -23,6 +23,8 @@ from actum.model.visible import visible
 
 if TYPE_CHECKING:
     from actum.bootstrap import Kernel
+    from actum.model.question import Question
+    from actum.ports.store import Tx
     from actum.service.answer import Person
 
 
@@ -71,14 +73,13 @@ def confirm(
             accept_unqualified=accept_unqualified,
             shown_digest={one.question.question_id: one.digest for one in shown},
         )
+        refusals = kernel.line.store.read(lambda tx: [_refusal(tx, one.question) for one in shown])
         if as_json:
-            for one, row in zip(shown, rows, strict=True):
-                emit({**question_json(one), "state": "answered", "outbox_id": row, "by": person.name})
+            for one, row, refusal in zip(shown, rows, refusals, strict=True):
+                emit({**question_json(one), "state": "answered", "outbox_id": row, "by": person.name,
+                      "refusal": refusal})  # fmt: skip
         else:
-            signed = (
-                "by your own key" if person.signer is not None else "by the store's key, for this session"
-            )
-            click.echo(f"{count_of(len(rows), 'effect')} allowed by {person.name}, signed {signed}.")
+            _tell(shown, refusals, person=person)
         if wait:
             return _wait(kernel, shown, as_json=as_json)
         if not as_json:
@@ -134,6 +135,27 @@ def _confirm_patterns(
     if not as_json:
         click.echo(f"{count_of(len(digests), 'pattern')} may propose, allowed by {person.name}.")
     return 0
+
+
+def _refusal(tx: Tx, question: Question) -> str | None:
+    """Return why an effect that was just confirmed does not run after all: its key was taken meanwhile."""
+    origin = tx.effect_origin(question.subject_ref)
+    return None if origin is None else origin.proposal.refusal
+
+
+def _tell(shown: Sequence[Displayed], refusals: Sequence[str | None], *, person: Person) -> None:
+    signed = "by your own key" if person.signer is not None else "by the store's key, for this session"
+    click.echo(f"{count_of(refusals.count(None), 'effect')} allowed by {person.name}, signed {signed}.")
+    for one, refusal in zip(shown, refusals, strict=True):
+        if refusal is None:
+            continue
+        first = refusal.removeprefix("duplicate_of:")
+        why = (
+            "its idempotency key already names another effect, so it was refused"
+            if first == refusal
+            else f"it repeats {first} under the same idempotency key, which answers for it"
+        )
+        click.echo(f"    {one.question.question_id}: {why}")
 
 
 def _print(shown: Sequence[Displayed]) -> None:

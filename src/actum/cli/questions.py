@@ -175,6 +175,8 @@ def _how(one: Displayed) -> tuple[str, ...]:
                 f"leave it there: actum settle {ident} --stop",
             )
         case QuestionReason.DEAD_LETTER:
+            if not one.shown.get("dispatched", True):
+                return (f"it never left; close it: actum settle {ident} --stop",)
             return (f"look again: actum settle {ident}", f"leave it:   actum settle {ident} --stop")
         case _:
             return (f"see: actum show {ident}",)

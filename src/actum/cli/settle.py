@@ -16,7 +16,7 @@ from actum.cli.render import emit, worst
 from actum.model.delivery import OutboxState
 from actum.model.errors import UsageError
 from actum.model.grading import EffectConfidence, EffectFinality, GradePair
-from actum.model.question import Question, QuestionReason
+from actum.model.question import Question, QuestionReason, QuestionState
 from actum.model.wording import explain_grade
 from actum.service.view import unknown
 
@@ -111,6 +111,9 @@ def _rows(kernel: Kernel, ident: str) -> list[str]:
         if question is not None and tx.outbox(question.subject_ref) is not None:
             return [question.subject_ref]
         if question is not None:
+            rows = _allowed(tx, question)
+            if rows:
+                return rows
             raise _asks_other(question)
         if tx.turn(ident) is None:
             raise unknown("question, effect or turn", ident)
@@ -127,8 +130,21 @@ def _rows(kernel: Kernel, ident: str) -> list[str]:
     return kernel.line.store.read(work)
 
 
+def _allowed(tx: Tx, question: Question) -> list[str]:
+    """Return the row that an answered confirm let go: whoever names the question means that effect."""
+    rows = tx.outbox_of_turn(question.turn_id) if question.reason is QuestionReason.CONFIRM else []
+    return [row.outbox_id for row in rows if row.effect_digest == question.subject_ref]
+
+
 def _asks_other(question: Question) -> UsageError:
     ident = question.question_id
+    if question.state is not QuestionState.OPEN:
+        return UsageError(
+            "nothing_to_settle",
+            failed=f"question {ident} was answered ({question.answer or 'void'}), and no effect of it is unknown",
+            state="It is as it was",
+            next_step=f"See what came of it with `actum show {question.turn_id}`",
+        )
     what, verb = {
         QuestionReason.CONFIRM: ("may something run", f"`actum confirm {ident}` or `actum refuse {ident}`"),
         QuestionReason.JUDGMENT: ("how is a step decided", f"`actum judge {ident} --choice CHOICE`"),
@@ -162,6 +178,5 @@ def _tell(settled: Settled, word: str | None, *, by: str | None) -> None:
     if settled.state is OutboxState.RETRY_WAIT:
         click.echo("    It was seen not to have happened, so it is tried again: actum run")
     elif settled.state is OutboxState.DEAD:
-        click.echo(
-            "    It was seen not to have happened and is not tried again: actum settle ID --stop closes it"
-        )
+        seen = "It was seen not to have happened and" if settled.told else "It"
+        click.echo(f"    {seen} is not tried again; to close it: actum settle {settled.outbox_id} --stop")

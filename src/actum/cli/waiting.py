@@ -4,12 +4,13 @@
 Rules
 1. A completed turn is 0, a failed one 1; one that waits for a person or whose outcome nobody knows is 3.
 2. Where another process is the runner, its work is waited for; nothing is dispatched from here.
+3. Where this process is the runner, an action that it does not know is not waited for: another program has to run it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +18,8 @@ import click
 from actum.cli.render import Described, emit, table, worst
 from actum.model.activity import Activity, ActivityFilter, ActivityState, view_of
 from actum.model.errors import EnvironmentFault
+from actum.model.visible import visible
+from actum.service.touched import rows_left
 from actum.service.view import unknown
 
 if TYPE_CHECKING:
@@ -30,16 +33,30 @@ def wait_for(kernel: Kernel, turn_ids: Sequence[str], *, patience_s: float = PAT
     """Run what is due until nothing of these turns moves by itself any more; return how each stands."""
     end = time.monotonic() + patience_s
     while True:
+        ours = True
         try:
             kernel.run()
         except EnvironmentFault as fault:
             # Rule 2
             if fault.code != "runner_elsewhere":
                 raise
+            ours = False
         found = [_activity(kernel, turn_id) for turn_id in turn_ids]
-        if not any(moves(one) for one in found) or time.monotonic() >= end:
+        moving = {one.turn_id for one in found if moves(one)}
+        # Rule 3
+        if ours:
+            moving -= strangers(kernel, moving).keys()
+        if not moving or time.monotonic() >= end:
             return found
         time.sleep(POLL_S)
+
+
+def strangers(kernel: Kernel, turn_ids: Iterable[str]) -> dict[str, str]:
+    """Return those of some turns that wait for an action which this program does not register, with its name."""
+    wanted = set(turn_ids)
+    known = {info.id for info in kernel.line.registry.infos()}
+    left = [row for row in rows_left(kernel.line) if row.turn_id in wanted] if wanted else []
+    return {row.turn_id: row.capability for row in left if row.capability not in known}
 
 
 def moves(activity: Activity) -> bool:
@@ -62,7 +79,7 @@ def tell(kernel: Kernel, found: Sequence[Activity], *, as_json: bool) -> int:
                   "failure_reason": one.failure_reason, "open_questions": one.open_questions})  # fmt: skip
     else:
         show(found)
-        _next(found)
+        _next(kernel, found)
     return worst(map(code_of, found))
 
 
@@ -70,7 +87,7 @@ def show_turns(kernel: Kernel, turn_ids: Sequence[str]) -> None:
     """Print how some turns stand now, and what to do next."""
     found = [_activity(kernel, turn_id) for turn_id in turn_ids]
     show(found)
-    _next(found)
+    _next(kernel, found)
 
 
 def show(found: Sequence[Activity]) -> None:
@@ -91,11 +108,15 @@ def stand_of(activity: Activity) -> str:
     return f"{state} ({'; '.join(notes)})" if notes else state
 
 
-def _next(found: Sequence[Activity]) -> None:
+def _next(kernel: Kernel, found: Sequence[Activity]) -> None:
+    moving = [one.turn_id for one in found if moves(one)]
+    elsewhere = strangers(kernel, moving)
     if any(one.open_questions for one in found):
         click.echo("Next: actum inbox")
-    elif any(moves(one) for one in found):
+    elif len(elsewhere) < len(moving):
         click.echo("Next: actum run")
+    for capability in sorted(set(elsewhere.values())):
+        click.echo(f"Next: run the program that registers {visible(capability)}")
 
 
 def _activity(kernel: Kernel, turn_id: str) -> Activity:

@@ -87,7 +87,13 @@ def dead_letter(line: Line, tx: Tx, row: OutboxRow, *, why: str) -> None:
     if row.kind is not OutboxKind.EFFECT:
         return  # Nobody can say what became of a model call: the failed turn shows it, and can be acknowledged.
     shown = msgspec.json.encode(
-        {"capability": row.capability, "outbox_id": row.outbox_id, "why": why, "attempts": row.attempts}
+        {
+            "capability": row.capability,
+            "outbox_id": row.outbox_id,
+            "why": why,
+            "attempts": row.attempts,
+            "dispatched": row.dispatched_at_ms is not None,
+        }
     )
     ask(
         line, tx, turn_id=row.turn_id, step_id=row.step_id, reason=QuestionReason.DEAD_LETTER,

@@ -161,6 +161,18 @@ def _give_up(line: Line, row: OutboxRow, *, word: str, person: Person) -> Settle
     )  # fmt: skip
 
 
+def _never_left(row: OutboxRow) -> RefusedError:
+    dead = row.state is OutboxState.DEAD
+    return RefusedError(
+        "never_dispatched",
+        failed=f"effect {row.outbox_id} was never dispatched, so there is nothing to look at or to say of it",
+        state=f"It is {'a dead letter' if dead else row.state.value.replace('_', ' ')}",
+        next_step="Settle it with --stop, and propose it again once its world can be reached"
+        if dead
+        else f"See what it waits for with `actum show {row.turn_id}`",
+    )
+
+
 def _overtaken(row: OutboxRow) -> RefusedError:
     return RefusedError(
         "overtaken",
@@ -200,8 +212,10 @@ def acknowledge(line: Line, turn_id: str, *, person: Person) -> None:
 def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Sealing]:
     row = tx.outbox(outbox_id)
     receipts = tx.receipts_of_row(outbox_id) if row is not None else []
-    if row is None or not receipts:
+    if row is None:
         raise unknown("dispatched effect", outbox_id)
+    if not receipts:
+        raise _never_left(row)
     last = receipts[-1]
     open_ended = last.graded_finality == EffectFinality.INITIATED.value
     if row.state not in (OutboxState.CHECK_REQUIRED, OutboxState.DEAD) and not open_ended:
