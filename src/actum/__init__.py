@@ -17,6 +17,10 @@ __all__ = ["AsyncKernel", "Kernel", "__version__"]
 _LAZY = {"Kernel": "actum.bootstrap", "AsyncKernel": "actum.bootstrap"}
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> object:
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)

@@ -127,6 +127,12 @@ def test_a_confirm_counts_what_it_allowed_and_names_what_it_did_not(desk: Desk) 
     assert f"    {other}: its idempotency key already names another effect" in told
 
 
+def test_a_name_within_a_reason_is_shown_as_it_is_written(desk: Desk) -> None:
+    [told] = desk.submit({"work_type": "ea_inbox", "subject": {}})
+    for text in (desk.good("activity").out, desk.good("show", told["turn_id"]).out):
+        assert "no process takes work type ea_inbox" in " ".join(text.split())
+
+
 def test_the_refusals_of_a_confirm_are_in_its_json(desk: Desk) -> None:
     arguments = {"path": "a.txt", "content": "one"}
     subject = {"capability": "files.write", "arguments": arguments, "idempotency_key": "k"}

@@ -32,6 +32,17 @@ def test_help_loads_click_and_the_standard_library_only() -> None:
     assert "Commands:" in done.stdout
 
 
+def test_the_package_is_the_command_line_too() -> None:
+    done = subprocess.run([sys.executable, "-m", "actum", "--help"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.startswith("Usage: actum ")) == (0, True)
+
+
+def test_the_package_lists_its_public_names_without_loading_them() -> None:
+    code = "import actum, sys; print(dir(actum) == actum.__all__, 'actum.bootstrap' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
 def test_every_verb_of_the_design_is_there() -> None:
     assert set(DESIGNED) <= set(VERBS)
 

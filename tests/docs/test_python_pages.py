@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,16 @@ def test_every_block_of_the_page_runs_in_order(
         kernel = names.get("kernel")
         if isinstance(kernel, Kernel):
             kernel.close()
+
+
+def test_the_readme_s_example_runs_as_a_script_and_runs_again(tmp_path: Path) -> None:
+    [example] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (tmp_path / "refunds.py").write_text(example)
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "refunds.py"], cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+    with Kernel.open(tmp_path / ".actum") as kernel:
+        assert kernel.inbox() == []
 
 
 def test_every_public_call_stands_on_the_page() -> None:

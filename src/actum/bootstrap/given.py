@@ -4,6 +4,7 @@
 Rules
 1. A value outside a closed set is refused with the set.
 2. A number is a whole number and not below zero; true and false are none.
+3. A flag is True or False: a text such as "no" would count as true.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from typing import TypeVar, cast
 
 from actum.capabilities.answers import no_texts
-from actum.model.errors import UsageError
+from actum.model.errors import UsageError, a_kind
 
 E = TypeVar("E", bound=enum.Enum)
 
@@ -36,10 +37,18 @@ def number(value: object, *, name: str) -> int:
     return value
 
 
+def flag(value: object, *, name: str) -> bool:
+    """Return true or false; what only counts as one of them is none."""
+    # Rule 3
+    if type(value) is not bool:
+        raise _malformed(f"{name} is {value!r}", f"Give {name} as True or False")
+    return value
+
+
 def text(value: object, *, name: str) -> str:
     """Return a text."""
     if not isinstance(value, str):
-        raise _malformed(f"{name} is a {type(value).__name__}", f"Give {name} as text")
+        raise _malformed(f"{name} is {a_kind(value)}", f"Give {name} as text")
     return value
 
 
@@ -54,9 +63,7 @@ def texts(value: object, *, name: str) -> tuple[str, ...]:
 def members(value: object, *, name: str) -> dict[str, object]:
     """Return a fresh dict of a mapping."""
     if not isinstance(value, Mapping):
-        raise _malformed(
-            f"{name} is a {type(value).__name__}", f"Give {name} as a mapping of names to values"
-        )
+        raise _malformed(f"{name} is {a_kind(value)}", f"Give {name} as a mapping of names to values")
     return dict(cast("Mapping[str, object]", value))
 
 

@@ -132,12 +132,12 @@ class Kernel(Answering):
             effect_class=given.one_of(EffectClass, effect_class),
             privilege_level=given.one_of(PrivilegeLevel, privilege_level),
             claims=given.one_of(Claims, claims),
-            absence_is_proof=absence_is_proof,
+            absence_is_proof=given.flag(absence_is_proof, name="absence_is_proof"),
             consistency_window_ms=consistency_window_ms,
             attempts_max=attempts_max,
-            executable_code=executable_code,
-            observable=observable,
-            version=version,
+            executable_code=given.flag(executable_code, name="executable_code"),
+            observable=given.flag(observable, name="observable"),
+            version=given.text(version, name="version"),
             resources_are_all=disjoint is not None,
         )
 

@@ -28,6 +28,7 @@ from actum.adapters.looking.signed import make_look
 from actum.adapters.machine.clock import SystemClock
 from actum.adapters.signing.ed25519 import Ed25519Signer
 from actum.bootstrap import registering
+from actum.model.errors import a_kind
 from actum.model.look import Level
 from actum.ports.verifier import Verifier
 
@@ -69,7 +70,7 @@ class Verifiers:
         own = name.startswith(OWN) and attribute == "verifiers"
         make: Any = found if own else getattr(found, "actum_verifiers", None)
         if not callable(make):
-            raise TypeError(f"{attribute} is a {type(found).__name__} here, not an action with a verifier")
+            raise TypeError(f"{attribute} is {a_kind(found)} here, not an action with a verifier")
         return cast("dict[str, Verifier]", make(config))
 
     def _module(self, name: str) -> Any:

@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from actum.model import foreign
-from actum.model.errors import UsageError
+from actum.model.errors import UsageError, a_kind
 from actum.model.strict_json import ForeignNumber, JsonRefused
 
 Expect = Mapping[str, Any] | Callable[..., Any]
@@ -50,7 +50,7 @@ def misfit(value: object, expected: object) -> str | None:
         return "the action expects no object, so nothing could be compared"
     wanted = cast("dict[object, object]", expected)
     if not isinstance(value, dict):
-        return f"the verifier answered a {type(value).__name__}, not an object with {_names(wanted)}"
+        return f"the verifier answered {a_kind(value)}, not an object with {_names(wanted)}"
     answered = cast("dict[object, object]", value)
     if answered.keys() != wanted.keys():
         return f"the verifier answered {_names(answered)}, not {_names(wanted)}"
@@ -82,10 +82,10 @@ def no_texts(named: object) -> str | None:
     """Return why this is no list of texts, or None where it is one: a descriptor holds nothing else."""
     # Rule 4
     if not isinstance(named, list | tuple):
-        return f"gave a {type(named).__name__}, not a list of texts"
+        return f"gave {a_kind(named)}, not a list of texts"
     for one in cast("list[object]", named):
         if not isinstance(one, str):
-            return f"gave a list with a {type(one).__name__} in it, not a list of texts"
+            return f"gave a list with {a_kind(one)} in it, not a list of texts"
     return None
 
 

@@ -35,7 +35,7 @@ from actum.capabilities.answers import (
 )
 from actum.model import foreign
 from actum.model.effect import Claims, EffectClass, Externality, PrivilegeLevel, Resource, Reversibility
-from actum.model.errors import Refused, UsageError
+from actum.model.errors import Refused, UsageError, a_kind
 from actum.model.evidence import QualificationResult
 from actum.model.grading import ExecutorSaid, LookOutcome
 from actum.model.look import Channel, Observation
@@ -220,7 +220,7 @@ class FunctionAction:
         if expected is not None and not isinstance(expected, dict):
             return Refused(
                 reason="expect_is_no_object",
-                facts={"why": f"expect gave a {type(expected).__name__}, not a dict", "action": self.info.id},
+                facts={"why": f"expect gave {a_kind(expected)}, not a dict", "action": self.info.id},
             )
         recipients = self._recipients(**resolved) if self._recipients else []
         names = self._disjoint(**resolved) if self._disjoint else []

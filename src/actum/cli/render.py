@@ -165,6 +165,11 @@ def when(at_ms: int | None) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S") + "Z"
 
 
+def in_words(reason: str) -> str:
+    """Return a reason as words: a code by itself loses its underscores, a name within a sentence keeps them."""
+    return reason if " " in reason else reason.replace("_", " ")
+
+
 def count_of(number: int, noun: str) -> str:
     """Return a number with its noun.
 

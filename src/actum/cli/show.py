@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from actum.cli.opened import opened, store_options
-from actum.cli.render import Described, emit, plain_lines, spelled_out, text_block, when
+from actum.cli.render import Described, emit, in_words, plain_lines, spelled_out, text_block, when
 from actum.model.grading import EffectConfidence, EffectFinality, GradePair, ReasonCode
 from actum.model.visible import visible
 from actum.model.wording import explain_grade, explain_reason
@@ -82,7 +82,7 @@ def _step(state: str) -> str:
 
 def state_line(activity: Record) -> str:
     """Return the state of a turn with what it rests on."""
-    notes = [activity["label"], activity["failure_reason"] and activity["failure_reason"].replace("_", " ")]
+    notes = [activity["label"], activity["failure_reason"] and in_words(activity["failure_reason"])]
     notes += ["waits for a person"] if activity["open_questions"] else []
     said = "; ".join(visible(note) for note in notes if note)
     return activity["state"].replace("_", " ") + (f" ({said})" if said else "")

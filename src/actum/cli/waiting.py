@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from actum.cli.render import Described, emit, table, worst
+from actum.cli.render import Described, emit, in_words, table, worst
 from actum.model.activity import Activity, ActivityFilter, ActivityState, view_of
 from actum.model.errors import EnvironmentFault
 from actum.model.visible import visible
@@ -100,7 +100,7 @@ def stand_of(activity: Activity) -> str:
     state = activity.state.value.replace("_", " ")
     notes = [activity.label] if activity.label else []
     if activity.failure_reason:
-        notes.append(activity.failure_reason.replace("_", " "))
+        notes.append(in_words(activity.failure_reason))
     if activity.acknowledged_by:
         notes.append(f"seen by {activity.acknowledged_by}")
     if activity.open_questions and activity.state is not ActivityState.RECOVERY_REQUIRED:

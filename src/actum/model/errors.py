@@ -122,3 +122,9 @@ class CorruptRecordError(ActumError):
 def _sentence(text: str) -> str:
     stripped = text.strip()
     return stripped if stripped.endswith((".", "?", "!")) else stripped + "."
+
+
+def a_kind(value: object) -> str:
+    """Return what kind of Python value this is, with its article: `an int`, `a list`, `None`."""
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

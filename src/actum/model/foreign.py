@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import msgspec
 
+from actum.model.errors import a_kind
 from actum.model.strict_json import (
     MAX_DEPTH,
     ForeignNumber,
@@ -111,7 +112,7 @@ def _from_plain(value: object, path: str, depth: int) -> object:
     if isinstance(value, list | tuple):
         items = cast("list[object]", value)
         return [_from_plain(item, pointer(path, index), depth + 1) for index, item in enumerate(items)]
-    raise JsonRefused("not_json", path=path, message=f"a {type(value).__name__} is no JSON value")
+    raise JsonRefused("not_json", path=path, message=f"{a_kind(value)} is no JSON value")
 
 
 def _number_from_plain(value: float | Decimal, path: str) -> ForeignNumber:

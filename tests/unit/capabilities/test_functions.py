@@ -372,6 +372,17 @@ def test_arguments_that_do_not_fit_a_call_are_a_usage_error_that_shows_the_call(
         lambda kernel: kernel.action(
             "a.b", reversibility="reversible", externality="local_only", consistency_window_ms=1.5
         ),
+        *(
+            lambda kernel, name=name, value=value: kernel.action(
+                "a.b", reversibility="reversible", externality="local_only", **{name: value}
+            )
+            for name, value in [
+                ("absence_is_proof", "yes"),
+                ("observable", None),
+                ("executable_code", 1),
+                ("version", 2),
+            ]
+        ),
     ],
 )
 def test_an_argument_of_another_kind_is_a_usage_error_in_three_sentences(kernel: Kernel, call: Any) -> None:
