@@ -27,7 +27,7 @@ BANNED_MODULES = {"utils", "util", "helpers", "helper", "common", "types", "mana
 OURS = ("src", "tools", "bench", "examples", "tests")
 
 # Modules that nothing imports because a person, a script or another process starts them.
-ENTRY_POINTS = {"actum", "actum.cli.main"}
+ENTRY_POINTS = {"actum.__main__", "actum", "actum.cli.main"}
 
 # Spelled in two halves, so that this file may be committed.
 FORBIDDEN_TEXT = tuple(
