@@ -108,6 +108,26 @@ def test_an_action_of_another_program_is_not_waited_for(desk: Desk, monkeypatch:
     assert "actum run" not in told.out
 
 
+def test_work_of_another_program_is_stored_and_said_to_be_left_to_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _proposed_elsewhere(desk)
+    desk.process(
+        "process: p\nwork_types: [p]\nfields: {entry: string}\n"
+        "actions: {append: {capability: ledger.append, arguments: {entry: {field: entry}}}}\n"
+        "skills: {s: {actions: [append], rules: [{id: r, when: 'entry != \"\"', then: {stage: [append]}}]}}\n"
+        "steps: [{id: s, kind: plumbing, skill: s}]\n"
+    )
+    [told] = desk.submit({"work_type": "p", "subject": {"entry": "b"}})
+    assert "waits for the program that registers ledger.append" in " ".join(desk.good("activity").out.split())
+    assert "1 turn left to the program that registers ledger.append." in desk.good("run").out
+    assert desk.good("run", "--json").json()["turns_elsewhere"] == {"ledger.append": 1}
+    with open_kernel(desk.folder) as kernel:
+        append_action(kernel, Ledger(desk.folder / "ledger"))
+        kernel.run()
+        assert len(kernel.turn(told["turn_id"]).question_ids()) == 1
+
+
 def _never(_: float) -> None:
     raise AssertionError("it waited")
 

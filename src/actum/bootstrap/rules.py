@@ -5,6 +5,8 @@ Rules
 1. Opening with other files than before makes a new rulebook active from now on; the old one stays readable.
 2. The built-in process lets an agent propose one registered action; it can decide nothing else.
 3. A stored rulebook is rebuilt without YAML and without CEL.
+4. A process file may name an action that only another program registers: the store keeps which were ever registered.
+   A name that no program ever registered is a problem of the file.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import msgspec
 
 from actum.kernel.index import RulebookIndex
 from actum.model import canonical
-from actum.model.errors import CorruptRecordError
+from actum.model.effect import EffectClass
+from actum.model.errors import CorruptRecordError, Refused
 from actum.model.plan import Call, FieldType, Lit, Op, Ref
 from actum.model.process import (
     ActionDefinition,
@@ -39,6 +42,15 @@ from actum.service.record import CAPABILITY, DIRECT
 from actum.service.submit import AGENT_WORK
 
 _STAGE = "agent.stage"
+_CAPABILITIES = "capabilities"
+"""The fact of a store that keeps the class of each capability that was ever registered with it, as a JSON object."""
+
+
+class _Registered(msgspec.Struct, frozen=True):
+    """What is known of a capability that only another program registers."""
+
+    id: str
+    effect_class: EffectClass
 
 
 class StoredRules:
@@ -83,7 +95,10 @@ class StoredRules:
 
     def _activate(self, confirmed: tuple[str, ...]) -> tuple[Rulebook, RulebookIndex]:
         infos = {info.id: info for info in self._registry.infos()}
-        compiled = compile_rulebook(self._files(), capabilities=infos, confirmed=confirmed)
+        # Rule 4
+        ever = self._store.read(_ever_registered)
+        facts = {**{name: _Registered(name, known) for name, known in ever.items()}, **infos}
+        compiled = compile_rulebook(self._files(), capabilities=facts, confirmed=confirmed)
         self.findings = compiled.findings
         processes = (*compiled.rulebook.processes, direct_process(infos.values()))
         rulebook = Rulebook(
@@ -97,11 +112,21 @@ class StoredRules:
             found = tx.active_rulebook()
             if found is None or found[0] != digest:
                 tx.put_rulebook(digest, body, by=self._by, now_ms=self._now_ms())
+            ever = _ever_registered(tx)
+            merged = {**ever, **{info.id: info.effect_class for info in infos.values()}}
+            if merged != ever:
+                tx.set_meta(_CAPABILITIES, msgspec.json.encode(merged, order="sorted").decode())
 
         self._store.write(work)
         entry = (rulebook, index_of(rulebook))
         self._cache[digest] = entry
         return entry
+
+    def is_elsewhere(self, capability: str) -> bool:
+        """Tell whether only another program registers a capability (rule 4)."""
+        if not isinstance(self._registry.find(capability), Refused):
+            return False
+        return capability in self._store.glance(_ever_registered)
 
     def by_digest(self, digest: str) -> tuple[Rulebook, RulebookIndex]:
         """Return a rulebook that was active once (rule 3)."""
@@ -123,6 +148,10 @@ class StoredRules:
             rulebook = rulebook_from_record(msgspec.json.decode(body))
             self._cache[digest] = (rulebook, index_of(rulebook))
         return self._cache[digest]
+
+
+def _ever_registered(tx: Tx) -> dict[str, EffectClass]:
+    return msgspec.json.decode(tx.meta(_CAPABILITIES) or "{}", type=dict[str, EffectClass])
 
 
 def direct_process(infos: Iterable[CapabilityInfo]) -> Process:

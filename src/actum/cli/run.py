@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from actum.cli.opened import opened, store_options
 from actum.cli.render import count_of, emit, error_text, table, worst
 from actum.model.grading import EffectConfidence, EffectFinality, GradePair
+from actum.model.visible import visible
 from actum.model.wording import explain_grade
-from actum.service.touched import Touched, log_size, rows_left, sealed_since
+from actum.service.touched import Touched, log_size, rows_left, sealed_since, turns_left
 from actum.service.unverifiable import unverifiable
 
 if TYPE_CHECKING:
@@ -49,27 +50,20 @@ def run(*, wait: bool, no_look: bool, store: str | None, who: str | None, as_jso
         touched = sealed_since(kernel.line, before)
         unknown = unverifiable(kernel.line, touched.unknown_turns)
         questions = len(kernel.inbox(limit=1001))
-        waiting, strangers = _left(kernel)
+        left = _left(kernel)
         if as_json:
             told = None if unknown is None else unknown.to_json()
             emit(
                 {
-                    **_json(ran, touched, questions=questions, waiting=waiting, strangers=strangers),
+                    **_json(ran, touched, left, questions=questions),
                     "unverified": told,
                 }
             )
         else:
-            _tell(
-                ran,
-                touched,
-                questions=questions,
-                waiting=waiting,
-                strangers=strangers,
-                has_model=kernel.line.models is not None,
-            )
+            _tell(ran, touched, left, questions=questions, has_model=kernel.line.models is not None)
             if unknown is not None:
                 click.echo(error_text(unknown.to_json()), err=True)
-        waits = wait and (questions > 0 or bool(strangers))
+        waits = wait and (questions > 0 or bool(left.strangers) or bool(left.turns))
         return worst([_code(touched.counts), 3 if waits else 0])
 
 
@@ -77,11 +71,19 @@ def _due_later(kernel: Kernel) -> bool:
     return any(_is_known(kernel, row.capability) for row in rows_left(kernel.line))
 
 
-def _left(kernel: Kernel) -> tuple[int, dict[str, int]]:
-    """Return how many effects of ours wait, and how many of each capability that this program does not register."""
+class Left(NamedTuple):
+    """What a run leaves: effects put off, and effects and turns by the capability that another program registers."""
+
+    waiting: int
+    strangers: dict[str, int]
+    turns: dict[str, int]
+
+
+def _left(kernel: Kernel) -> Left:
     left = Counter(row.capability for row in rows_left(kernel.line))
     strangers = {name: count for name, count in left.items() if not _is_known(kernel, name)}
-    return left.total() - sum(strangers.values()), strangers
+    turns = Counter(turns_left(kernel.line).values())
+    return Left(left.total() - sum(strangers.values()), strangers, dict(turns))
 
 
 def _is_known(kernel: Kernel, capability: str) -> bool:
@@ -103,9 +105,7 @@ def _code_of(status: str, finality: str) -> int:
     return 1 if finality == EffectFinality.NOT_ATTEMPTED.value else 3
 
 
-def _json(
-    ran: Ran, touched: Touched, *, questions: int, waiting: int, strangers: dict[str, int]
-) -> dict[str, Any]:
+def _json(ran: Ran, touched: Touched, left: Left, *, questions: int) -> dict[str, Any]:
     return {
         "effects": ran.effects,
         "model_calls": ran.model_calls,
@@ -117,14 +117,13 @@ def _json(
             for (kind, finality, confidence, status), count in sorted(touched.counts.items())
         ],
         "open_questions": questions,
-        "put_off": waiting,
-        "capability_missing": strangers,
+        "put_off": left.waiting,
+        "capability_missing": left.strangers,
+        "turns_elsewhere": left.turns,
     }
 
 
-def _tell(
-    ran: Ran, touched: Touched, *, questions: int, waiting: int, strangers: dict[str, int], has_model: bool
-) -> None:
+def _tell(ran: Ran, touched: Touched, left: Left, *, questions: int, has_model: bool) -> None:
     if ran.reconciled.changed():
         changed = [f"{name.replace('_', ' ')} {n}" for name, n in ran.reconciled.counts().items() if n]
         click.echo(f"Put in order first: {', '.join(changed)}.")
@@ -154,12 +153,14 @@ def _tell(
     if ran.model_calls:
         asked = "made" if has_model else "due, and no model is configured: a person is asked instead"
         click.echo(f"{count_of(ran.model_calls, 'model call')} {asked}.")
-    if waiting:
-        click.echo(f"{count_of(waiting, 'effect')} put off, to be tried again: actum activity says why.")
-    for capability, count in strangers.items():
+    if left.waiting:
+        click.echo(f"{count_of(left.waiting, 'effect')} put off, to be tried again: actum activity says why.")
+    for capability, count in left.strangers.items():
         click.echo(
             f"{count_of(count, 'effect')} of {capability} left: run the program that registers that action."
         )
+    for capability, count in left.turns.items():
+        click.echo(f"{count_of(count, 'turn')} left to the program that registers {visible(capability)}.")
     if questions:
         click.echo(
             f"{'more than 1,000 questions' if questions > 1000 else count_of(questions, 'question')} open: actum inbox"

@@ -19,7 +19,7 @@ from actum.cli.render import Described, emit, in_words, table, worst
 from actum.model.activity import Activity, ActivityFilter, ActivityState, view_of
 from actum.model.errors import EnvironmentFault
 from actum.model.visible import visible
-from actum.service.touched import rows_left
+from actum.service.touched import rows_left, turns_left
 from actum.service.view import unknown
 
 if TYPE_CHECKING:
@@ -54,9 +54,11 @@ def wait_for(kernel: Kernel, turn_ids: Sequence[str], *, patience_s: float = PAT
 def strangers(kernel: Kernel, turn_ids: Iterable[str]) -> dict[str, str]:
     """Return those of some turns that wait for an action which this program does not register, with its name."""
     wanted = set(turn_ids)
+    if not wanted:
+        return {}
     known = {info.id for info in kernel.line.registry.infos()}
-    left = [row for row in rows_left(kernel.line) if row.turn_id in wanted] if wanted else []
-    return {row.turn_id: row.capability for row in left if row.capability not in known}
+    left = [row for row in rows_left(kernel.line) if row.turn_id in wanted and row.capability not in known]
+    return {**turns_left(kernel.line, wanted), **{row.turn_id: row.capability for row in left}}
 
 
 def moves(activity: Activity) -> bool:

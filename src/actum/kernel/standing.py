@@ -7,7 +7,7 @@ Rules
 3. A dispatched row is running, one that is being looked at or is still pending at its sink is verifying.
 4. A row that waits to leave is queued, and so is a proposal that waits for its confirm. A row that waits to be tried
    again says why.
-5. A step that waits for a judgment or is not decided yet is routing.
+5. A step that waits for a judgment or is not decided yet is routing. One that is left to another program says to which.
 6. A turn is completed when nothing is left to do and its receipts hold at least one success, partial, verified
    cancellation, recorded decision, or a person's answer about what could not be seen.
 7. A recorded decision completes only a turn in which nothing was said to be done without an execution.
@@ -26,6 +26,8 @@ from actum.model.delivery import OutboxState
 from actum.model.grading import EffectConfidence, EffectFinality, EffectStatus
 from actum.model.proposal import ProposalState
 from actum.model.work import StepState
+
+LEFT_TO = "waits for the program that registers"
 
 
 class ChainEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +64,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     repeated: tuple[ChainEnd | None, ...] = ()
     waits: str | None = None
     """Why a row of the turn waits to be tried again."""
+    elsewhere: str | None = None
+    """The capability for whose program an undecided step is left."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +98,8 @@ def stand(facts: Facts) -> Standing:
         return Standing(state=ActivityState.QUEUED)
     # Rule 5
     if facts.undecided or facts.open_judgments:
-        return Standing(state=ActivityState.ROUTING)
+        label = None if facts.elsewhere is None else f"{LEFT_TO} {facts.elsewhere}"
+        return Standing(state=ActivityState.ROUTING, label=label)
     return _ended(facts)
 
 

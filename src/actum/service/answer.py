@@ -308,6 +308,9 @@ def judge(
             state="The question is still open",
             next_step=f"Choose one of: {', '.join(draft.choices)}",
         )
+    for stage in decided.stages:
+        if line.rules.is_elsewhere(stage.capability):
+            raise _elsewhere(stage.capability)
     walked = Walked(base=frozenset((visit.step_id, visit.state) for visit in view.visits.values()))
     take_decision(line, view, walked, step=step, decided=decided)
 
@@ -325,6 +328,16 @@ def judge(
         raise InvariantViolation("an open question's step is walked by its answer only", question=question_id)
     walk(line, question.turn_id)
     return question.turn_id
+
+
+def _elsewhere(capability: str) -> RefusedError:
+    return RefusedError(
+        "capability_elsewhere",
+        failed=f"that choice proposes {capability}, which this program does not register and cannot describe",
+        state="The question is still open",
+        next_step=f"Answer it in the program that registers {capability}",
+        capability=capability,
+    )
 
 
 def _answer(tx: Tx, question: Question, *, by: str, answer: str, now_ms: int) -> None:

@@ -53,6 +53,10 @@ class Rules(Protocol):
         """Return a rulebook that was active once."""
         ...
 
+    def is_elsewhere(self, capability: str) -> bool:
+        """Tell whether only another program registers a capability."""
+        ...
+
 
 def _never_gone(_runner: RunnerRow) -> bool:
     return False

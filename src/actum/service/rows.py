@@ -31,7 +31,7 @@ from actum.service.holder import still_ours
 from actum.service.keys import Key, find_key
 from actum.service.line import LEASE_MS, Line
 from actum.service.stage import Staged
-from actum.service.standing import refresh
+from actum.service.standing import ELSEWHERE, left_to, refresh
 from actum.service.view import TurnView
 
 TERMINAL = frozenset(
@@ -52,6 +52,8 @@ class Walked(msgspec.Struct, kw_only=True):
     residual: tuple[Step, Residual] | None = None
     need: tuple[Step, NeedModel] | None = None
     refused: tuple[Step, Refused] | None = None
+    elsewhere: tuple[Step, str] | None = None
+    """The step that is left to the program which registers that capability."""
     ended: bool = False
     base: frozenset[tuple[str, StepState]] = frozenset()
 
@@ -82,6 +84,11 @@ def write_walk(line: Line, tx: Tx, view: TurnView, walked: Walked, *, title: str
         step, refused = walked.refused
         _put_visit(tx, view, step, state=StepState.FAILED, known=known)
         failed(line, tx, turn_id, category=FailureCategory.ROUTING, reason=refused.reason)
+    if walked.elsewhere is not None:
+        step, capability = walked.elsewhere
+        _put_visit(tx, view, step, state=StepState.PENDING, known=known)
+        if left_to(tx, turn_id) != capability:
+            line.event(tx, ELSEWHERE, turn_id=turn_id, body={"step_id": step.id, "capability": capability})
     if walked.ended:
         write_end(line, tx, turn_id)
     refresh(tx, turn_id, now_ms=line.now(), title=title)

@@ -23,6 +23,14 @@ WAITS = "row.waits"
 """The event that keeps why a row waits to be tried again."""
 
 
+ELSEWHERE = "step.elsewhere"
+"""The event that keeps which capability, registered by another program only, a step was left for."""
+
+
+class _ElsewhereBody(msgspec.Struct):
+    capability: str
+
+
 class _WaitsBody(msgspec.Struct):
     why: str
 
@@ -92,12 +100,13 @@ def set_confirmed(tx: Tx, turn_id: str, *, now_ms: int) -> None:
 def facts_of(tx: Tx, turn_id: str, rows: TurnRows, *, looking: bool) -> Facts:
     """Return what the rows of a turn say, for the kernel to judge."""
     visits = tuple(StepState(state) for state in rows.visits)
+    undecided = not visits or any(state not in SETTLED_VISITS for state in visits)
     opened = [reason for reason, state in rows.questions if state == OPEN]
     executed = {end.outbox_id for end in rows.receipts if end.kind == "effect"}
     ends: dict[str, ReceiptEnd] = {end.outbox_id: end for end in rows.receipts}
     return Facts(
         visits=visits,
-        undecided=not visits or any(state not in SETTLED_VISITS for state in visits),
+        undecided=undecided,
         failure=_failure(tx, turn_id) if StepState.FAILED in visits else None,
         open_judgments=opened.count(QuestionReason.JUDGMENT.value),
         open_confirms=opened.count(QuestionReason.CONFIRM.value),
@@ -111,7 +120,14 @@ def facts_of(tx: Tx, turn_id: str, rows: TurnRows, *, looking: bool) -> Facts:
         unbacked_assertions=sum(row is None or row not in executed for row in rows.assertions),
         repeated=_repeated(tx, turn_id) if ProposalState.SUPERSEDED.value in rows.proposals else (),
         waits=why_it_waits(tx, turn_id) if OutboxState.RETRY_WAIT.value in rows.rows else None,
+        elsewhere=left_to(tx, turn_id) if undecided and not opened else None,
     )
+
+
+def left_to(tx: Tx, turn_id: str) -> str | None:
+    """Return the capability for whose program a step of the turn was last left, or None."""
+    events = tx.events(kind=ELSEWHERE, turn_id=turn_id)
+    return msgspec.json.decode(events[-1].body, type=_ElsewhereBody).capability if events else None
 
 
 def why_it_waits(tx: Tx, turn_id: str) -> str | None:

@@ -8,18 +8,21 @@ counts once, by its newest receipt: an attempt that was followed by one that too
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from actum.evidence.log import parse_entry
 from actum.evidence.published import RECEIPT
+from actum.kernel.standing import LEFT_TO
+from actum.model.activity import ActivityFilter
 from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
 from actum.model.grading import EffectStatus
 from actum.ports.store import ReceiptRow, Tx
 from actum.service.line import Line
 
 KEPT = 50
+KEPT_TURNS = 1000
 UNKNOWN = EffectStatus.UNKNOWN_OUTCOME.value
 
 
@@ -68,3 +71,18 @@ def rows_left(line: Line) -> list[OutboxRow]:
     """Return the effects that are still to be carried out: ready, or waiting to be tried again."""
     found = line.store.read(lambda tx: tx.outbox_in(OutboxState.READY, OutboxState.RETRY_WAIT))
     return [row for row in found if row.kind is OutboxKind.EFFECT]
+
+
+def turns_left(line: Line, turn_ids: Iterable[str] | None = None) -> dict[str, str]:
+    """Return the turns (of those in progress, or those given) that are left to another program, with its capability."""
+
+    def work(tx: Tx) -> dict[str, str]:
+        found = (
+            tx.activities(ActivityFilter.IN_PROGRESS, limit=KEPT_TURNS)
+            if turn_ids is None
+            else [one for one in map(tx.activity, turn_ids) if one is not None]
+        )
+        left = [one for one in found if one.label is not None and one.label.startswith(LEFT_TO)]
+        return {one.turn_id: (one.label or "").removeprefix(LEFT_TO).strip() for one in left}
+
+    return line.store.read(work)

@@ -8,14 +8,18 @@ Rules
 4. A walk that somebody else overtook writes nothing and is made again.
 5. A residual is a question or a visible failure; a refused proposal is a visible failure.
 6. A turn that only decided leaves a subject.record row, so that it too ends on a receipt.
+7. A step that stages an action which only another program registers is left to that program, before it is decided and
+   before a model is asked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from actum.kernel.ladder import decide
 from actum.model import foreign
 from actum.model.errors import InvariantViolation, Refused
-from actum.model.process import Step
+from actum.model.process import Step, StepKind
 from actum.model.walk import Decided, LadderContext, ModelReply, NeedModel, Residual
 from actum.model.work import StepState
 from actum.ports.store import Tx, VisitRow
@@ -50,6 +54,11 @@ def find(line: Line, view: TurnView, *, reply: ModelReply | None = None) -> Walk
             return walked
         if step.id in view.decided:
             return walked  # Rule 2
+        if step.kind is StepKind.REASONING and reply is None:
+            # Rule 7: a model's answer is given to one walk only, so whoever could not use it does not ask for it.
+            walked.elsewhere = _elsewhere(line, step, [action.capability for action in view.process.actions])
+            if walked.elsewhere is not None:
+                return walked
         subject_digest = foreign.digest_foreign(view.subject)
         # Rule 1
         found = decide(
@@ -72,8 +81,17 @@ def find(line: Line, view: TurnView, *, reply: ModelReply | None = None) -> Walk
         if isinstance(found, Refused):
             walked.refused = (step, found)
             return walked
+        # Rule 7
+        walked.elsewhere = _elsewhere(line, step, [stage.capability for stage in found.stages])
+        if walked.elsewhere is not None:
+            return walked
         if take_decision(line, view, walked, step=step, decided=found):
             return walked
+
+
+def _elsewhere(line: Line, step: Step, capabilities: Iterable[str]) -> tuple[Step, str] | None:
+    found = next((name for name in capabilities if line.rules.is_elsewhere(name)), None)
+    return None if found is None else (step, found)
 
 
 def take_decision(line: Line, view: TurnView, walked: Walked, *, step: Step, decided: Decided) -> bool:

@@ -87,8 +87,9 @@ def _persistence(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def _setup(desk: Desk, _: pytest.MonkeyPatch) -> Any:
-    """Let a process that never heard of the capability stage it."""
+    """Let a process stage a capability of which neither it nor the store knows anything."""
     turn = desk.kernel.submit("ticket", {"kind": "odd", "entry": "a"})
+    desk.kernel.line.store.write(lambda tx: tx.set_meta("capabilities", "{}"))
     with open_kernel(desk.folder) as elsewhere:
         elsewhere.judge(turn.questions()[0].question_id, "order", by=PERSON)
     return turn
