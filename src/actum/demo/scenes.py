@@ -18,8 +18,8 @@ from actum.model.activity import ActivityState
 from actum.model.errors import ActumError, InvariantViolation
 from actum.model.message import LOCAL_PROVIDER, ExecutionMode, Provenance, RoutingMode
 from actum.ports.store import Tx
+from actum.service.enqueue import add_effect_row
 from actum.service.keys import find_key
-from actum.service.rows import add_effect_row
 
 ROOM = "calendar.book"
 

@@ -33,10 +33,11 @@ from actum.model.walk import QuestionDraft
 from actum.model.work import StepState, WorkItem
 from actum.ports.store import EffectOrigin, QualificationRow, Tx
 from actum.service import content
+from actum.service.enqueue import add_effect_row
 from actum.service.keys import find_key
 from actum.service.line import Line
 from actum.service.points import commit
-from actum.service.rows import Walked, add_effect_row, failed, step_settled, write_walk
+from actum.service.rows import Walked, failed, step_settled, write_walk
 from actum.service.seal import seal_grant
 from actum.service.standing import refresh, set_confirmed
 from actum.service.view import TurnView, load_view, unknown

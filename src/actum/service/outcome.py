@@ -26,7 +26,7 @@ from actum.service.job import Job
 from actum.service.line import Line
 from actum.service.receipts import Sealing
 from actum.service.rows import ask, failed, step_settled
-from actum.service.standing import WAITS, refresh, why_it_waits
+from actum.service.standing import WAITS, note, refresh
 
 RUNNING_VISITS = (StepState.RUNNING, StepState.CHECK_REQUIRED)
 
@@ -62,9 +62,7 @@ def postpone(line: Line, tx: Tx, job: Job) -> None:
 
 
 def _note_wait(line: Line, tx: Tx, row: OutboxRow, *, why: str) -> None:
-    """Keep why a row waits, where that is not what was kept last."""
-    if why_it_waits(tx, row.turn_id) != why:
-        line.event(tx, WAITS, turn_id=row.turn_id, body={"outbox_id": row.outbox_id, "why": why})
+    note(line, tx, WAITS, turn_id=row.turn_id, body={"outbox_id": row.outbox_id, "why": why})
 
 
 def leave_to_look(line: Line, tx: Tx, job: Job, *, why: str) -> None:

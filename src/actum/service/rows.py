@@ -17,7 +17,7 @@ import msgspec
 
 from actum.model import canonical, foreign
 from actum.model.activity import FailureCategory
-from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
+from actum.model.delivery import OutboxKind, OutboxRow
 from actum.model.effect import Effect
 from actum.model.errors import InvariantViolation, Refused
 from actum.model.process import Step
@@ -27,11 +27,11 @@ from actum.model.walk import Decided, NeedModel, Residual
 from actum.model.work import StepState, StepVisit
 from actum.ports.store import DecisionRow, EffectRow, QualificationRow, Tx
 from actum.service import content, record
-from actum.service.holder import still_ours
+from actum.service.enqueue import add_effect_row, new_row
 from actum.service.keys import Key, find_key
-from actum.service.line import LEASE_MS, Line
+from actum.service.line import Line
 from actum.service.stage import Staged
-from actum.service.standing import ELSEWHERE, left_to, refresh
+from actum.service.standing import ELSEWHERE, note, refresh
 from actum.service.view import TurnView
 
 TERMINAL = frozenset(
@@ -87,8 +87,7 @@ def write_walk(line: Line, tx: Tx, view: TurnView, walked: Walked, *, title: str
     if walked.elsewhere is not None:
         step, capability = walked.elsewhere
         _put_visit(tx, view, step, state=StepState.PENDING, known=known)
-        if left_to(tx, turn_id) != capability:
-            line.event(tx, ELSEWHERE, turn_id=turn_id, body={"step_id": step.id, "capability": capability})
+        note(line, tx, ELSEWHERE, turn_id=turn_id, body={"step_id": step.id, "capability": capability})
     if walked.ended:
         write_end(line, tx, turn_id)
     refresh(tx, turn_id, now_ms=line.now(), title=title)
@@ -228,54 +227,6 @@ def add_row(line: Line, tx: Tx, turn_id: str, one: Staged, *, bind: Key | None) 
     )  # fmt: skip
 
 
-def add_effect_row(
-    line: Line,
-    tx: Tx,
-    effect: Effect,
-    *,
-    turn_id: str,
-    step_id: str,
-    intent: str,
-    grant_id: str | None,
-    bind: Key | None,
-    claim: bool = False,
-) -> OutboxRow:
-    """Write an outbox row of kind effect. With ``bind`` it will run, and takes its key; without, it is settled.
-
-    With ``claim`` the row is claimed for this process's runner in the same commit, which saves the claim's own; if
-    the process stops it is recovered like any claimed row.
-    """
-    now = line.now()
-    row = OutboxRow(
-        outbox_id=line.ids.ulid(now),
-        tenant=tx.tenant,
-        kind=OutboxKind.EFFECT,
-        turn_id=turn_id,
-        step_id=step_id,
-        capability=effect.descriptor.capability,
-        effect_digest=effect.effect_digest,
-        body_digest=None,
-        grant_id=grant_id,
-        intent_digest=intent,
-        idempotency_key=effect.descriptor.idempotency_key,
-        state=OutboxState.SETTLED if bind is None else OutboxState.READY,
-        epoch=0,
-        attempts=0,
-        holder=None,
-        lease_until_ms=None,
-        not_before_ms=now,
-        dispatched_at_ms=None,
-        incarnation=line.incarnation,
-        created_at_ms=now,
-    )
-    tx.add_outbox(row)
-    if bind is not None:
-        tx.bind_idempotent(row.capability, bind.name, intent_digest=intent, outbox_id=row.outbox_id)
-        if claim and line.holder and still_ours(line, tx):
-            return tx.claim_row(row.outbox_id, holder=line.holder, lease_until_ms=now + LEASE_MS) or row
-    return row
-
-
 def _ask_confirm(line: Line, tx: Tx, view: TurnView, one: Staged) -> None:
     effect = one.effect
     if effect is None:
@@ -338,29 +289,15 @@ def _write_residual(
 def _write_need(line: Line, tx: Tx, view: TurnView, step: Step, need: NeedModel, *, known: set[str]) -> None:
     turn_id = view.turn.turn_id
     _put_visit(tx, view, step, state=StepState.RESERVED, known=known)
-    now = line.now()
     tx.add_outbox(
-        OutboxRow(
-            outbox_id=line.ids.ulid(now),
-            tenant=tx.tenant,
+        new_row(
+            line,
+            tx,
             kind=OutboxKind.MODEL_CALL,
             turn_id=turn_id,
             step_id=step.id,
             capability=f"model.{need.contract.tier.value}",
-            effect_digest=None,
             body_digest=content.keep(line, tx, msgspec.json.encode(need)),
-            grant_id=None,
-            intent_digest=None,
-            idempotency_key=None,
-            state=OutboxState.READY,
-            epoch=0,
-            attempts=0,
-            holder=None,
-            lease_until_ms=None,
-            not_before_ms=now,
-            dispatched_at_ms=None,
-            incarnation=line.incarnation,
-            created_at_ms=now,
         )
     )
 

@@ -13,6 +13,7 @@ from actum.model.proposal import ProposalState
 from actum.model.question import QuestionReason, QuestionState
 from actum.model.work import StepState
 from actum.ports.store import ReceiptEnd, ReceiptRow, TurnRows, Tx
+from actum.service.line import Line
 
 OPEN = QuestionState.OPEN.value
 REPEATS = "duplicate_of:"
@@ -119,18 +120,25 @@ def facts_of(tx: Tx, turn_id: str, rows: TurnRows, *, looking: bool) -> Facts:
         decisions=rows.decisions,
         unbacked_assertions=sum(row is None or row not in executed for row in rows.assertions),
         repeated=_repeated(tx, turn_id) if ProposalState.SUPERSEDED.value in rows.proposals else (),
-        waits=why_it_waits(tx, turn_id) if OutboxState.RETRY_WAIT.value in rows.rows else None,
-        elsewhere=left_to(tx, turn_id) if undecided and not opened else None,
+        waits=_why_it_waits(tx, turn_id) if OutboxState.RETRY_WAIT.value in rows.rows else None,
+        elsewhere=_left_to(tx, turn_id) if undecided and not opened else None,
     )
 
 
-def left_to(tx: Tx, turn_id: str) -> str | None:
+def note(line: Line, tx: Tx, kind: str, *, turn_id: str, body: dict[str, object]) -> None:
+    """Keep why a turn stands as it does, unless the newest event of the kind says the same."""
+    events = tx.events(kind=kind, turn_id=turn_id)
+    if not events or msgspec.json.decode(events[-1].body) != body:
+        line.event(tx, kind, turn_id=turn_id, body=body)
+
+
+def _left_to(tx: Tx, turn_id: str) -> str | None:
     """Return the capability for whose program a step of the turn was last left, or None."""
     events = tx.events(kind=ELSEWHERE, turn_id=turn_id)
     return msgspec.json.decode(events[-1].body, type=_ElsewhereBody).capability if events else None
 
 
-def why_it_waits(tx: Tx, turn_id: str) -> str | None:
+def _why_it_waits(tx: Tx, turn_id: str) -> str | None:
     """Return why a row of the turn was last put off, or None where none was."""
     events = tx.events(kind=WAITS, turn_id=turn_id)
     return msgspec.json.decode(events[-1].body, type=_WaitsBody).why if events else None
