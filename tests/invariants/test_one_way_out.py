@@ -159,4 +159,4 @@ def test_r130_there_is_one_job_mechanism() -> None:
     claims = [
         call.rpartition(":")[0] for call in [*_calls("claim"), *_calls("claim_row")] if "/service/" in call
     ]
-    assert sorted(claims) == [shown(DELIVERY), "src/actum/service/rows.py"]
+    assert sorted(claims) == [shown(DELIVERY), "src/actum/service/enqueue.py"]
