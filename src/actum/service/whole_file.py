@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def _write(path: Path, data: bytes, *, name: Callable[[Path, Path], None]) -> None:
-    waiting = path.with_name(f".{path.name}.{os.getpid()}.new")
+    waiting = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.new")
     try:
         # Rule 3
         fd = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, _OWNER_ONLY)
