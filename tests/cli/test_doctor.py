@@ -126,6 +126,27 @@ def test_what_was_broken_is_found_with_its_exit_code(code: str, desk: Desk) -> N
     assert code in desk("doctor").out
 
 
+def test_the_worst_findings_come_first_wherever_they_were_found(desk: Desk) -> None:
+    revoke_own_key(desk)
+    order = [
+        line.split()[0] for line in desk("doctor").out.splitlines() if line[:1] in "cpn" and "  " in line
+    ]
+    assert order == sorted(order, key=["corrupt", "problem", "note"].index)
+    assert order[0] == "problem"
+
+
+def test_an_export_says_that_the_key_that_signed_it_is_revoked(desk: Desk) -> None:
+    desk.good("confirm", desk.propose(), "--yes", "--wait")
+    early = desk.good("export", "-o", "early.jsonl")
+    assert "will not accept" not in early.out
+    revoke_own_key(desk)
+    late = desk.good("export", "-o", "late.jsonl")
+    assert "is revoked in the trust file: who trusts that file will not accept it" in late.out
+    assert desk("verify", "late.jsonl", "--trust", str(desk.place / "trust.json")).code == 4
+    told = desk.good("export", "-o", "late.jsonl", "--json").json()
+    assert told["signing_key_fault"] == "is revoked in the trust file"
+
+
 def test_what_a_database_says_in_several_lines_is_one_finding_on_one_line(desk: Desk) -> None:
     desk.good("confirm", desk.propose(), "--yes", "--wait")
     with apsw.Connection(str(desk.place / "store.db")) as store:

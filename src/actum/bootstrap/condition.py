@@ -23,7 +23,7 @@ from actum.bootstrap.kernel import Kernel
 from actum.bootstrap.opening import newest_ms
 from actum.bootstrap.place import PERSON, Place
 from actum.model.errors import ActumError
-from actum.service.doctor import Finding, Machine, Severity, examine, of_error, problem
+from actum.service.doctor import Finding, Machine, Severity, examine, of_error, problem, worst_first
 from actum.service.drafts import left_behind
 from actum.service.export import signers
 from actum.service.own_key import NEXT, why_not_in_force
@@ -52,6 +52,7 @@ def examine_place(place: Place, *, principal: str | None) -> Examined:
         if all(found.code != error.code for found in findings):
             findings.append(of_error(error))
         code = error.exit_code
+    findings = worst_first(findings)
     severities = {found.severity for found in findings}
     if Severity.CORRUPT in severities or code == 4:
         return Examined(findings, 4, engine)

@@ -12,6 +12,7 @@ import click
 from actum.cli.opened import opened, store_options
 from actum.cli.render import count_of, emit
 from actum.model.errors import EnvironmentFault, UsageError
+from actum.service.own_key import why_not_in_force
 
 
 @click.command("export")
@@ -62,10 +63,15 @@ def export(*, output: str | None, store: str | None, who: str | None, as_json: b
         finally:
             if ours:
                 waiting.unlink(missing_ok=True)
+        why = why_not_in_force(kernel.line, at_ms=kernel.line.now())
         if as_json:
-            emit({"file": output, **header})
+            emit({"file": output, **header, "signing_key_fault": why})
         else:
             size = header["tree_size"]
             click.echo(f"{count_of(size, 'record')} written to {output}.")
+            if why is not None:
+                click.echo(
+                    f"The key that signed its checkpoint {why}: who trusts that file will not accept it."
+                )
             click.echo(f"Next: actum verify {output} --trust {kernel.place.trust_file} --min-size {size}")
     return 0

@@ -12,7 +12,7 @@ Rules
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -108,6 +108,11 @@ def examine(line: Line, machine: Machine) -> list[Finding]:
         *_rules(line),
         note("independence", INDEPENDENCE),
     ]
+    return worst_first(found)
+
+
+def worst_first(found: Iterable[Finding]) -> list[Finding]:
+    """Return findings in the order of how bad they are, and otherwise as they were found."""
     order = list(Severity)
     return sorted(found, key=lambda one: order.index(one.severity))
 

@@ -22,7 +22,7 @@ _HOW = {
 }
 NEXT = (
     "If that is a mistake, correct its entry in trust.json; if the key was stolen or retired, leave it so and "
-    "make a new store: what this one sealed before still verifies"
+    "make a new store: what was exported from this one before the key ended still verifies"
 )
 
 
