@@ -191,6 +191,22 @@ def test_o92_why_a_file_is_not_added_is_said_of_this_file(desk: Desk) -> None:
         assert (answer.code, why in answer.three()[0]) == (2, True), answer
 
 
+def test_every_problem_of_a_process_file_is_told_where_it_stops_a_submit(desk: Desk) -> None:
+    desk.process(
+        "process: p\nwork_types: [p]\nfields: {a: integer, b: number}\nsteps: [{id: s, kind: judgement}]\n"
+    )
+    told = desk("submit", '{"work_type": "p", "subject": {}}')
+    assert told.code == 2
+    places = [line.split()[0] for line in told.err.splitlines() if line.startswith("  ")]
+    assert len(places) == len(set(places)) >= 3
+    error = desk("submit", '{"work_type": "p", "subject": {}}', "--json").json()["error"]
+    assert (error["code"], len(error["problems"])) == ("turn_not_saved", len(places))
+    findings = [
+        one for one in desk("doctor", "--json").json()["findings"] if one["code"] == "process_file_refused"
+    ]
+    assert len(findings) == len(places)
+
+
 @pytest.mark.parametrize("verb", [("verify", ""), ("submit", ""), ("effect", "verify", "")])
 def test_an_empty_argument_is_shown_as_one(verb: tuple[str, ...], desk: Desk) -> None:
     answer = desk(*verb)

@@ -215,6 +215,7 @@ class Kernel(Answering):
         """
         with self._runner.alone("kernel.run()"):
             reconciled = self._runner.ensure()
+            self._opened.rules.remember()
             ran = runner.run_until_idle(self.line, reconciled=reconciled, look=look)
             self._checkpoint_now_and_then()
             return ran

@@ -72,11 +72,27 @@ class StoredRules:
         self._now_ms = now_ms
         self._cache: dict[str, tuple[Rulebook, RulebookIndex]] = {}
         self._active: tuple[Rulebook, RulebookIndex] | None = None
+        self._remembered = False
         self.findings: tuple[object, ...] = ()
 
     def forget(self) -> None:
         """Compile again at the next use: a capability was registered or a file changed."""
         self._active = None
+        self._remembered = False
+
+    def remember(self) -> None:
+        """Keep in the store which capabilities this program registers, where that is not kept yet (rule 4)."""
+        if self._remembered:
+            return
+        ours = {info.id: info.effect_class for info in self._registry.infos()}
+
+        def work(tx: Tx) -> None:
+            merged = {**_ever_registered(tx), **ours}
+            tx.set_meta(_CAPABILITIES, msgspec.json.encode(merged, order="sorted").decode())
+
+        if not ours.items() <= self._store.read(_ever_registered).items():
+            self._store.write(work)
+        self._remembered = True
 
     def active(self) -> tuple[Rulebook, RulebookIndex]:
         """Return the rulebook in force, activating it where it is a new one (rule 1)."""
@@ -96,6 +112,7 @@ class StoredRules:
     def _activate(self, confirmed: tuple[str, ...]) -> tuple[Rulebook, RulebookIndex]:
         infos = {info.id: info for info in self._registry.infos()}
         # Rule 4
+        self.remember()
         ever = self._store.read(_ever_registered)
         facts = {**{name: _Registered(name, known) for name, known in ever.items()}, **infos}
         compiled = compile_rulebook(self._files(), capabilities=facts, confirmed=confirmed)
@@ -112,10 +129,6 @@ class StoredRules:
             found = tx.active_rulebook()
             if found is None or found[0] != digest:
                 tx.put_rulebook(digest, body, by=self._by, now_ms=self._now_ms())
-            ever = _ever_registered(tx)
-            merged = {**ever, **{info.id: info.effect_class for info in infos.values()}}
-            if merged != ever:
-                tx.set_meta(_CAPABILITIES, msgspec.json.encode(merged, order="sorted").decode())
 
         self._store.write(work)
         entry = (rulebook, index_of(rulebook))

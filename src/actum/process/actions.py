@@ -102,7 +102,7 @@ class ActionReader:
             self._reader.report.problem(
                 capability.place,
                 "capability_unknown",
-                f"no capability {capability.name!r} is registered"
+                f"no capability {capability.name!r} is registered, and no program of this store registered it before"
                 + suggest(capability.name, self._capabilities),
                 expected=" | ".join(sorted(self._capabilities)[:20]),
                 got=capability.name,

@@ -47,6 +47,12 @@ class ProcessFileError(UsageError):
             first_code=first.code,
         )
 
+    def told_as(self, code: str, *, failed: str, state: str, next_step: str) -> ProcessFileError:
+        """Return this error as one of a command that it stopped, with all its problems."""
+        made = ProcessFileError(self.problems)
+        UsageError.__init__(made, code, failed=failed, state=state, next_step=next_step)
+        return made
+
     def to_json(self) -> dict[str, object]:
         """Return the error with all its problems."""
         return {**super().to_json(), "problems": [msgspec.to_builtins(one) for one in self.problems]}

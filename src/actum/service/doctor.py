@@ -21,6 +21,7 @@ from actum.model.errors import ActumError, CorruptRecordError
 from actum.model.process import pattern_digest
 from actum.model.question import QuestionReason
 from actum.ports.store import RunnerRow, Tx
+from actum.process.problems import ProcessFileError
 from actum.service.line import Line
 
 GRACE_MS = 60_000
@@ -204,6 +205,10 @@ def _runner(
 def _rules(line: Line) -> Iterator[Finding]:
     try:
         rulebook, _ = line.rules.active()
+    except ProcessFileError as error:
+        # Whoever mends a file wants all of it at once.
+        yield from (problem(error.code, str(one), error.next_step) for one in error.problems)
+        return
     except ActumError as error:
         yield of_error(error)
         return

@@ -105,7 +105,7 @@ def not_saved(error: ActumError, draft: Draft) -> ActumError:
         )
         next_step = f"{error.next_step}; then submit your copy again"
     if isinstance(error, ProcessFileError):
-        return UsageError(NOT_SAVED, failed=failed, state=state, next_step=next_step)
+        return error.told_as(NOT_SAVED, failed=failed, state=state, next_step=next_step)
     if isinstance(error, CorruptRecordError):
         return CorruptRecordError(NOT_SAVED, failed=failed, state=state, next_step=next_step)
     return EnvironmentFault(NOT_SAVED, failed=failed, state=state, next_step=next_step)

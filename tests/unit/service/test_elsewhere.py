@@ -108,6 +108,15 @@ def test_rule_4_a_class_that_only_the_store_knows_cannot_be_lowered(tmp_path: Pa
         assert [problem.code for problem in caught.value.problems] == ["class_lower_than_capability"]
 
 
+def test_rule_4_a_program_that_only_runs_is_known_by_it(tmp_path: Path) -> None:
+    with open_kernel(tmp_path) as kernel:
+        append_action(kernel, Ledger(tmp_path / "ledger"))
+        kernel.run()
+    with open_kernel(tmp_path) as kernel:
+        (kernel.place.processes / "thinks.yaml").write_text(THINKS)
+        assert kernel.submit("letter", {"text": "hello"}).activity().label == WAITS
+
+
 def test_rule_4_which_were_ever_registered_is_kept_once_and_grows(desk: Desk, other: Kernel) -> None:
     other.line.rules.active()
     kept: dict[str, Any] = msgspec.json.decode(desk.read(lambda tx: tx.meta("capabilities")))
