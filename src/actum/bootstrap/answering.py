@@ -13,6 +13,7 @@ from actum.model.errors import EnvironmentFault, RefusedError
 from actum.model.question import Question
 from actum.process.activate import PendingPattern
 from actum.service import answer as answering
+from actum.service import judge as judging
 from actum.service import patterns as pattern_rights
 from actum.service import settle
 from actum.service.answer import Person
@@ -100,7 +101,7 @@ class Answering:
         writes: Mapping[str, object] | None = None,
     ) -> Turn:
         """Decide a waiting step by a person's choice."""
-        turn_id = answering.judge(
+        turn_id = judging.judge(
             self.line, question_id, choice=choice, person=self._who(by, None), reason=reason,
             writes=None if writes is None else {name: foreign.from_plain(value) for name, value in writes.items()},
         )  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A person's answer moves what waits: one gesture behind confirm, refuse and judge.
+"""A person's answer moves what waits: one gesture behind confirm and refuse (`actum.service.judge` has the third).
 
 Rules
 1. Only a named person with the role answers; agents, models and tools never hold it.
@@ -7,7 +7,6 @@ Rules
 3. Money and legal effects are confirmed one at a time, by neither the submitter nor the one acted for.
 4. The first answer counts: a second one is told what happened and changes nothing.
 5. A refused proposal is settled without being attempted, and sealed as such.
-6. A judgment is decided by the ladder from the question as it was shown, and recorded with the person.
 """
 
 from __future__ import annotations
@@ -17,31 +16,25 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from actum.evidence.keys import Signer
-from actum.kernel.ladder import decide_by_person
 from actum.kernel.may_execute import may_confirm
-from actum.kernel.redaction import redact
-from actum.model import canonical
 from actum.model.activity import FailureCategory
 from actum.model.delivery import OutboxRow, OutboxState
 from actum.model.effect import Effect, EffectClass, EffectDescriptor, intent_digest, needs_qualification
-from actum.model.errors import InvariantViolation, Refused, RefusedError
+from actum.model.errors import InvariantViolation, RefusedError
 from actum.model.evidence import QualificationResult
 from actum.model.grant import Authn, Grant, GrantPurpose
 from actum.model.proposal import Proposal, ProposalState
 from actum.model.question import Question, QuestionReason, QuestionState
-from actum.model.walk import QuestionDraft
 from actum.model.work import StepState, WorkItem
 from actum.ports.store import EffectOrigin, QualificationRow, Tx
-from actum.service import content
 from actum.service.enqueue import add_effect_row
 from actum.service.keys import find_key
 from actum.service.line import Line
 from actum.service.points import commit
-from actum.service.rows import Walked, failed, step_settled, write_walk
+from actum.service.rows import failed, step_settled
 from actum.service.seal import seal_grant
 from actum.service.standing import refresh, set_confirmed
-from actum.service.view import TurnView, load_view, unknown
-from actum.service.walk import take_decision, walk
+from actum.service.view import unknown
 
 CONFIRM_MS = 24 * 3600 * 1000
 CONFIRM_MONEY_MS = 3600 * 1000
@@ -83,7 +76,7 @@ def confirm(
 
     def work(tx: Tx) -> list[OutboxRow | str]:
         require_role(tx, person.name, role="approver")
-        loaded = [_open(tx, question_id, QuestionReason.CONFIRM) for question_id in question_ids]
+        loaded = [open_question(tx, question_id, QuestionReason.CONFIRM) for question_id in question_ids]
         origins = [_origin_of(tx, question) for question in loaded]
         _refuse_many_money(origins)
         return [
@@ -137,7 +130,7 @@ def _confirm(
     qualification = tx.qualification(effect.effect_digest) if needs_qualification(descriptor) else None
     _check_qualified(descriptor, qualification, accepts=accepts)
     now = line.now()
-    _answer(tx, question, by=person.name, answer="confirmed", now_ms=now)
+    answer_question(tx, question, by=person.name, answer="confirmed", now_ms=now)
     intent = intent_digest(descriptor, principal=item.principal)
     key = find_key(tx, descriptor.capability, descriptor.idempotency_key)
     if key.bound is not None:
@@ -252,7 +245,9 @@ def refuse(line: Line, question_ids: Sequence[str], *, person: Person, reason: s
     def work(tx: Tx) -> list[str]:
         require_role(tx, person.name, role="approver")
         return [
-            _refuse(line, tx, _open(tx, question_id, QuestionReason.CONFIRM), person=person, reason=reason)
+            _refuse(
+                line, tx, open_question(tx, question_id, QuestionReason.CONFIRM), person=person, reason=reason
+            )
             for question_id in question_ids
         ]
 
@@ -262,7 +257,7 @@ def refuse(line: Line, question_ids: Sequence[str], *, person: Person, reason: s
 def _refuse(line: Line, tx: Tx, question: Question, *, person: Person, reason: str) -> str:
     origin = _origin_of(tx, question)
     effect, proposal = origin.effect.sealed(), origin.proposal
-    _answer(
+    answer_question(
         tx, question, by=person.name, answer=f"refused: {reason}" if reason else "refused", now_ms=line.now()
     )
     # Rule 5: the row is settled from the start, so nothing can claim it; the next run seals it.
@@ -276,78 +271,15 @@ def _refuse(line: Line, tx: Tx, question: Question, *, person: Person, reason: s
     return outbox.outbox_id
 
 
-def judge(
-    line: Line,
-    question_id: str,
-    *,
-    choice: str,
-    person: Person,
-    reason: str = "",
-    writes: Mapping[str, object] | None = None,
-) -> str:
-    """Decide a waiting step by a person's choice; return the turn's id. The walk goes on from there."""
-    question = line.store.read(lambda tx: _open(tx, question_id, QuestionReason.JUDGMENT))
-    line.store.read(lambda tx: require_role(tx, person.name, role="approver"))
-
-    def load(tx: Tx) -> tuple[QuestionDraft, TurnView]:
-        draft = canonical.decode_strict(content.load(line, tx, question.shown_digest), QuestionDraft)
-        return draft, load_view(line, tx, question.turn_id)
-
-    draft, view = line.store.read(load)
-    step = view.process.step(draft.step_id)
-    if step is None:
-        raise InvariantViolation("a question's step is in its process", step=draft.step_id)
-    # Rule 6
-    decided = decide_by_person(
-        step, subject=view.subject, question=draft, choice=choice, person=person.name, reason=reason,
-        now_ms=line.now(), index=view.index, writes=None if writes is None else redact(dict(writes))[0],
-    )  # fmt: skip
-    if isinstance(decided, Refused):
-        raise RefusedError.from_refused(
-            decided,
-            failed=f"the choice {choice!r} was not taken: {decided.reason}",
-            state="The question is still open",
-            next_step=f"Choose one of: {', '.join(draft.choices)}",
-        )
-    for stage in decided.stages:
-        if line.rules.is_elsewhere(stage.capability):
-            raise _elsewhere(stage.capability)
-    walked = Walked(base=frozenset((visit.step_id, visit.state) for visit in view.visits.values()))
-    take_decision(line, view, walked, step=step, decided=decided)
-
-    def work(tx: Tx) -> bool:
-        _answer(
-            tx,
-            _open(tx, question_id, QuestionReason.JUDGMENT),
-            by=person.name,
-            answer=choice,
-            now_ms=line.now(),
-        )
-        return write_walk(line, tx, view, walked)
-
-    if not commit(line, "judge", work):
-        raise InvariantViolation("an open question's step is walked by its answer only", question=question_id)
-    walk(line, question.turn_id)
-    return question.turn_id
-
-
-def _elsewhere(capability: str) -> RefusedError:
-    return RefusedError(
-        "capability_elsewhere",
-        failed=f"that choice proposes {capability}, which this program does not register and cannot describe",
-        state="The question is still open",
-        next_step=f"Answer it in the program that registers {capability}",
-        capability=capability,
-    )
-
-
-def _answer(tx: Tx, question: Question, *, by: str, answer: str, now_ms: int) -> None:
+def answer_question(tx: Tx, question: Question, *, by: str, answer: str, now_ms: int) -> None:
+    """Answer a question; RefusedError where somebody else did meanwhile."""
     # Rule 4
     if not tx.answer_question(question.question_id, by=by, answer=answer, now_ms=now_ms):
         raise _resolved(tx.question(question.question_id) or question)
 
 
-def _open(tx: Tx, question_id: str, reason: QuestionReason) -> Question:
+def open_question(tx: Tx, question_id: str, reason: QuestionReason) -> Question:
+    """Return an open question of that kind; an error that says how it stands otherwise."""
     question = tx.question(question_id)
     if question is None:
         raise unknown("question", question_id)

@@ -9,18 +9,36 @@ import msgspec
 
 from actum.kernel.index import RulebookIndex
 from actum.kernel.parsers import pointer_tokens
-from actum.model import foreign
+from actum.model import canonical, foreign
 from actum.model.errors import InvariantViolation, UsageError
 from actum.model.process import Process, Rulebook, Step
-from actum.model.walk import FieldWrite
+from actum.model.walk import FieldWrite, QuestionDraft
 from actum.model.work import StepState, Turn, WorkItem
 from actum.ports.store import Tx, VisitRow
 from actum.service import content
 from actum.service.line import Line
 
+GIVEN = "judgment.given"
+"""The event that keeps a person's choice for the program that can describe what it proposes."""
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """A choice that is given and not decided by yet; ``writes_json`` is canonical foreign JSON."""
+
+    question_id: str
+    step_id: str
+    choice: str
+    person: str
+    reason: str
+    writes_json: str | None
+    at_ms: int
+
 
 class TurnView(msgspec.Struct, kw_only=True):
-    """One turn, loaded. ``subject`` is the foreign object with all writes so far applied."""
+    """One turn, loaded. ``subject`` is the foreign object with all writes so far applied.
+
+    ``given`` are the choices by step that were given and wait for the program which can describe what they propose.
+    """
 
     turn: Turn
     item: WorkItem
@@ -29,6 +47,7 @@ class TurnView(msgspec.Struct, kw_only=True):
     subject: dict[str, Any]
     visits: dict[str, VisitRow]
     decided: set[str]
+    given: dict[str, tuple[Given, QuestionDraft]] = {}
 
     def current(self) -> Step | None:
         """Return the first step on the turn's way that is not done, or None at the end."""
@@ -61,8 +80,21 @@ def load_view(line: Line, tx: Tx, turn_id: str) -> TurnView:
             subject = apply_writes(subject, writes, process=process)
     decided = {row.step_id for row in tx.decisions(turn_id)}
     return TurnView(
-        turn=turn, item=item, process=process, index=index, subject=subject, visits=visits, decided=decided
-    )
+        turn=turn, item=item, process=process, index=index, subject=subject, visits=visits, decided=decided,
+        given=_given(line, tx, turn_id),
+    )  # fmt: skip
+
+
+def _given(line: Line, tx: Tx, turn_id: str) -> dict[str, tuple[Given, QuestionDraft]]:
+    found: dict[str, tuple[Given, QuestionDraft]] = {}
+    for event in tx.events(kind=GIVEN, turn_id=turn_id):
+        given = msgspec.json.decode(event.body, type=Given)
+        question = tx.question(given.question_id)
+        if question is None:
+            raise InvariantViolation("a choice was given to a question", question=given.question_id)
+        shown = content.load(line, tx, question.shown_digest)
+        found[given.step_id] = given, canonical.decode_strict(shown, QuestionDraft)
+    return found
 
 
 def find_process(rulebook: Rulebook, name: str) -> Process:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from actum.kernel.ladder import decide
+from actum.kernel.ladder import decide, decide_by_person
 from actum.model import foreign
 from actum.model.errors import InvariantViolation, Refused
 from actum.model.process import Step, StepKind
@@ -59,18 +59,7 @@ def find(line: Line, view: TurnView, *, reply: ModelReply | None = None) -> Walk
             walked.elsewhere = _elsewhere(line, step, [action.capability for action in view.process.actions])
             if walked.elsewhere is not None:
                 return walked
-        subject_digest = foreign.digest_foreign(view.subject)
-        # Rule 1
-        found = decide(
-            step,
-            subject=view.subject,
-            context=LadderContext(
-                turn_id=view.turn.turn_id, now_ms=line.now(), work_type=view.item.work_type
-            ),
-            index=view.index,
-            model_reply=reply,
-            subject_digest=subject_digest,
-        )
+        found = _as_given(view, step) or _by_the_ladder(line, view, step, reply=reply)
         reply = None
         if isinstance(found, Residual):
             walked.residual = (step, found)
@@ -87,6 +76,32 @@ def find(line: Line, view: TurnView, *, reply: ModelReply | None = None) -> Walk
             return walked
         if take_decision(line, view, walked, step=step, decided=found):
             return walked
+
+
+def _by_the_ladder(
+    line: Line, view: TurnView, step: Step, *, reply: ModelReply | None
+) -> Decided | Residual | NeedModel | Refused:
+    # Rule 1
+    return decide(
+        step,
+        subject=view.subject,
+        context=LadderContext(turn_id=view.turn.turn_id, now_ms=line.now(), work_type=view.item.work_type),
+        index=view.index,
+        model_reply=reply,
+        subject_digest=foreign.digest_foreign(view.subject),
+    )
+
+
+def _as_given(view: TurnView, step: Step) -> Decided | Refused | None:
+    """Decide a step by the choice that a person gave for it where it could not be described (rule 7)."""
+    if step.id not in view.given:
+        return None
+    given, question = view.given[step.id]
+    writes = None if given.writes_json is None else foreign.decode_foreign(given.writes_json.encode())
+    return decide_by_person(
+        step, subject=view.subject, question=question, choice=given.choice, person=given.person,
+        reason=given.reason, now_ms=given.at_ms, index=view.index, writes=writes,
+    )  # fmt: skip
 
 
 def _elsewhere(line: Line, step: Step, capabilities: Iterable[str]) -> tuple[Step, str] | None:

@@ -13,7 +13,7 @@ import pytest
 from actum import Kernel
 from actum.model.errors import RefusedError
 from actum.process.problems import ProcessFileError
-from actum.testing.kernels import PERSON, Ledger, append_action, confirm_all, open_kernel
+from actum.testing.kernels import PERSON, Ledger, append_action, confirm_all, open_kernel, perform
 
 from .desk import Desk
 
@@ -74,16 +74,46 @@ def test_rule_7_no_model_is_asked_by_a_program_that_could_not_use_its_answer(
     assert desk.kernel.turn(turn.turn_id).activity().label is None
 
 
-def test_a_choice_that_nobody_here_can_describe_leaves_the_question_open(desk: Desk, other: Kernel) -> None:
+def test_rule_7_a_choice_that_nobody_here_can_describe_is_kept_for_the_program_that_can(
+    desk: Desk, other: Kernel
+) -> None:
     turn = desk.kernel.submit("ticket", {"kind": "odd", "entry": "a"})
     [question] = turn.questions()
+    desk.clock.step(60_000)
+    other.judge(question.question_id, "order", by=PERSON, reason="it is one")
+    given_at = desk.clock.now_ms()
+    assert (turn.questions(), turn.activity().label, desk.count("decision")) == ([], WAITS, 0)
     with pytest.raises(RefusedError) as caught:
-        other.judge(question.question_id, "order", by=PERSON)
-    assert caught.value.code == "capability_elsewhere"
-    assert "ledger.append" in caught.value.sentences()[2]
-    assert [one.question_id for one in turn.questions()] == [question.question_id]
-    other.judge(question.question_id, "letter", by=PERSON)
-    assert turn.questions() == []
+        other.judge(question.question_id, "letter", by=PERSON)
+    assert caught.value.code == "question_resolved"
+    other.run()
+    other.close()
+    assert desk.count("decision") == 0
+    desk.clock.step(60_000)
+    desk.kernel.run()
+    [decision] = desk.read(lambda tx: tx.decisions(turn.turn_id))
+    assert (decision.rung, decision.decided_at_ms) == ("judgment", given_at)
+    assert b"it is one" in decision.body
+    assert PERSON.encode() in decision.body
+    confirm_all(desk.kernel, turn)
+    desk.kernel.run()
+    assert (desk.ledger.entries(), turn.state) == (["a"], "completed")
+
+
+def test_rule_7_values_given_with_a_choice_are_kept_with_it(desk: Desk, other: Kernel) -> None:
+    turn = desk.kernel.submit("ticket", {"kind": "odd"})
+    [question] = turn.questions()
+    other.judge(question.question_id, "order", by=PERSON, writes={"entry": "from the person"})
+    other.close()
+    desk.kernel.run()
+    perform(desk.kernel, turn)
+    assert desk.ledger.entries() == ["from the person"]
+
+
+def test_a_choice_that_this_program_can_carry_out_is_decided_at_once(desk: Desk, other: Kernel) -> None:
+    turn = desk.kernel.submit("ticket", {"kind": "odd", "entry": "a"})
+    other.judge(turn.questions()[0].question_id, "letter", by=PERSON)
+    assert desk.count("decision") == 2
 
 
 def test_rule_4_a_name_that_no_program_ever_registered_is_a_problem_of_the_file(tmp_path: Path) -> None:
