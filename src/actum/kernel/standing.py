@@ -139,7 +139,10 @@ def _ended(facts: Facts) -> Standing:
     if not earned or not facts.receipts:
         if facts.unbacked_assertions:
             return Standing(state=ActivityState.RECOVERY_REQUIRED, label="said to be done, nothing executed")
-        return Standing(state=ActivityState.QUEUED)
+        refused = ProposalState.DECLINED in facts.proposals
+        return Standing(
+            state=ActivityState.QUEUED, label="refused, to be sealed by the next run" if refused else None
+        )
     return Standing(
         state=ActivityState.COMPLETED,
         receipt_count=len(facts.receipts),

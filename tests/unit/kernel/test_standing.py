@@ -96,6 +96,11 @@ def test_rule_4_a_row_that_waits_to_be_tried_again_says_why() -> None:
     assert (found.state, found.label) == (A.QUEUED, "to be tried again: nobody could look")
 
 
+def test_rule_4_a_refusal_that_is_not_sealed_yet_says_so() -> None:
+    found = standing(chains=(), receipts=(), proposals=(ProposalState.DECLINED,))
+    assert (found.state, found.label) == (A.QUEUED, "refused, to be sealed by the next run")
+
+
 def test_rule_4_a_proposal_that_waits_for_its_confirm_is_queued() -> None:
     found = standing(chains=(), receipts=(), open_confirms=1, undecided=True, visits=(V.PENDING,))
     assert found == Standing(state=A.QUEUED)
