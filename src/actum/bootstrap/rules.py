@@ -12,6 +12,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -34,12 +35,15 @@ from actum.model.process import (
     rulebook_from_record,
     rulebook_to_record,
 )
-from actum.ports.capability import CapabilityInfo
 from actum.ports.registry import CapabilityRegistry
 from actum.ports.store import Store, Tx
 from actum.process.activate import compile_rulebook, index_of
 from actum.service.record import CAPABILITY, DIRECT
 from actum.service.submit import AGENT_WORK
+
+if TYPE_CHECKING:
+    # The reader of process files is loaded only where one is read.
+    from actum.process.actions import CapabilityFacts
 
 _STAGE = "agent.stage"
 _CAPABILITIES = "capabilities"
@@ -117,7 +121,7 @@ class StoredRules:
         facts = {**{name: _Registered(name, known) for name, known in ever.items()}, **infos}
         compiled = compile_rulebook(self._files(), capabilities=facts, confirmed=confirmed)
         self.findings = compiled.findings
-        processes = (*compiled.rulebook.processes, direct_process(infos.values()))
+        processes = (*compiled.rulebook.processes, direct_process(facts.values()))
         rulebook = Rulebook(
             processes=tuple(sorted(processes, key=lambda process: process.name)),
             confirmed=compiled.rulebook.confirmed,
@@ -167,8 +171,8 @@ def _ever_registered(tx: Tx) -> dict[str, EffectClass]:
     return msgspec.json.decode(tx.meta(_CAPABILITIES) or "{}", type=dict[str, EffectClass])
 
 
-def direct_process(infos: Iterable[CapabilityInfo]) -> Process:
-    """Return the built-in process: one rule for each registered capability (rule 2)."""
+def direct_process(infos: Iterable[CapabilityFacts]) -> Process:
+    """Return the built-in process: one rule for each capability that is or was registered (rules 2 and 4)."""
     known = sorted(
         (info for info in infos if info.id != CAPABILITY),
         key=lambda info: info.id,

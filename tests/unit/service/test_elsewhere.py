@@ -56,6 +56,19 @@ def test_rule_7_work_that_another_program_can_describe_is_stored_and_left_to_it(
     assert (desk.ledger.entries(), mine.state) == (["a"], "completed")
 
 
+def test_rule_7_an_action_that_an_agent_names_is_left_to_its_program_too(desk: Desk, other: Kernel) -> None:
+    turn = other.propose("ledger.append", {"entry": "a"})
+    assert (turn.state, turn.activity().label) == ("routing", WAITS)
+    other.close()
+    desk.kernel.run()
+    perform(desk.kernel, desk.kernel.turn(turn.turn_id))
+    assert desk.ledger.entries() == ["a"]
+
+
+def test_programs_with_other_actions_have_one_rulebook(desk: Desk, other: Kernel) -> None:
+    assert other.line.rules.active()[1].rulebook_digest == desk.kernel.line.rules.active()[1].rulebook_digest
+
+
 def test_rule_7_other_work_of_the_same_process_goes_on(desk: Desk, other: Kernel) -> None:
     turn = other.submit("ticket", {"kind": "letter", "entry": "a"})
     other.run()
