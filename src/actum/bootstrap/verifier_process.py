@@ -55,8 +55,9 @@ class Verifiers:
         for reference, config in modules.items():
             try:
                 self.by_id.update(self._made(reference, config))
-            # A verifier of somebody else's module can fail in any way at import, and leave by sys.exit.
-            except (Exception, SystemExit) as error:
+            # A verifier of somebody else's module can fail in any way at import, and leave by sys.exit. No interrupt
+            # reaches this process, so one that is raised here is the module's own doing too.
+            except BaseException as error:
                 why = f"{type(error).__name__}: {error}"[:FAULT_MAX]
                 self.faults[reference] = why
                 self.missing[str(config.get("capability"))] = f"{reference} was not loaded: {why}"
@@ -89,7 +90,7 @@ class Verifiers:
             sys.path.insert(0, os.path.dirname(path))
             try:
                 spec.loader.exec_module(module)
-            except (Exception, SystemExit) as error:
+            except BaseException as error:
                 self._script_fault = error
                 raise
         return sys.modules[SCRIPT]

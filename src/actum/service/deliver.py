@@ -159,7 +159,10 @@ def check(line: Line, job: Job) -> None:
     try:
         held = job.capability.executor.hold(job.view())
     except EnvironmentFault as error:
-        job.postponed = error.code  # The world is out of reach and nothing was dispatched: it may be later.
+        job.postponed, job.why_waits = (
+            error.code,
+            error.failed,
+        )  # The world is out of reach and nothing was dispatched: it may be later.
         return
     except Exception as error:  # Nothing was dispatched, so whatever a capability raises here is a refusal.
         job.refused = Refused(reason="hold_raised", facts={"error": type(error).__name__})
@@ -176,7 +179,7 @@ def _look_before(line: Line, jobs: Sequence[Job]) -> None:
         seen = line.looker.look_many(asked)
     except EnvironmentFault as error:  # Rule 5
         for job in jobs:
-            job.postponed, job.unseen = error.code, True
+            job.postponed, job.why_waits, job.unseen = error.code, error.failed, True
         return
     for job, look in zip(jobs, seen, strict=True):
         job.before = look

@@ -53,6 +53,8 @@ class Job(Backing, kw_only=True):
     look: SeenLook | None = None
     refused: Refused | None = None
     postponed: str | None = None
+    why_waits: str = ""
+    """What keeps a postponed row waiting, for a person."""
     unseen: bool = False
     """Whether it waits only because nobody could look: that is no attempt of its own."""
     found_before: str | None = None

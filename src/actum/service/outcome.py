@@ -38,9 +38,7 @@ def postpone(line: Line, tx: Tx, job: Job) -> None:
     says nothing about the effect.
     """
     row = job.row
-    _note_wait(
-        line, tx, row, why=f"{'nobody could look' if job.unseen else 'out of reach'} ({job.postponed})"
-    )
+    _note_wait(line, tx, row, why=job.why_waits)
     if job.unseen:
         wait = backoff_ms(row.outbox_id, attempts=row.epoch)
         tx.move_outbox(

@@ -214,6 +214,7 @@ def test_a_verifier_gets_the_very_values_that_the_executor_gets() -> None:
 # -- the process itself --------------------------------------------------------------------------------------
 
 ACTIONS = """
+import os
 from pathlib import Path
 
 from actum import Kernel
@@ -230,6 +231,8 @@ def act(entry: str) -> dict:
 
 @act.verifier(expect={"there": True})
 def see(entry: str) -> dict:
+    if entry.startswith("exit"):
+        os._exit(3)
     return {"there": (HERE / entry).exists()}
 """
 
@@ -275,6 +278,15 @@ def test_rule_2_a_verifier_process_that_was_killed_is_started_again(actions: Any
     assert _child(actions.kernel).pid != child.pid
 
 
+def test_rule_2_a_verifier_that_ends_its_process_is_named_where_its_effect_waits(actions: Any) -> None:
+    turn = _performed(actions, "exit")
+    assert (turn.state, turn.receipts()) == ("queued", [])
+    label = turn.activity().label
+    assert label.startswith("to be tried again: ")
+    assert "ended with exit code 3 when it was asked to look for odd.act" in label
+    assert _performed(actions, "b").state == "completed"
+
+
 def test_rule_2_a_verifier_process_that_was_stopped_is_killed_when_its_time_is_over(actions: Any) -> None:
     _performed(actions, "a")
     child = _child(actions.kernel)
@@ -284,6 +296,7 @@ def test_rule_2_a_verifier_process_that_was_stopped_is_killed_when_its_time_is_o
     with pytest.raises(EnvironmentFault) as caught:
         looker.look_many([request(capability="odd.act", arguments={"entry": "a"})])
     assert caught.value.code == "verifier_gone"
+    assert "did not answer in time" in caught.value.failed
     assert child.poll() == -signal.SIGKILL
     looker._apart._patience_s = lambda _request: 60.0
     assert _performed(actions, "b").state == "completed"

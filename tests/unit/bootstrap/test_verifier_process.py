@@ -105,6 +105,17 @@ def test_rule_3_a_script_that_breaks_off_is_not_used_in_part_and_says_what_to_gu
     assert 'guard your script with if __name__ == "__main__":' in loaded.missing["bell.ring"]
 
 
+def test_rule_3_a_script_that_raises_an_interrupt_of_its_own_leaves_the_process_alive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_script: None
+) -> None:
+    loaded = _script(tmp_path, "raise KeyboardInterrupt('mine')\n", monkeypatch)
+    try:
+        loaded.load({"__main__:ring": {"capability": "bell.ring"}})
+    except KeyboardInterrupt:
+        loaded.missing["bell.ring"] = "it was passed on"
+    assert "KeyboardInterrupt: mine" in loaded.missing["bell.ring"]
+
+
 def test_rule_3_a_script_that_leaves_by_sys_exit_leaves_the_process_alive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_script: None
 ) -> None:

@@ -407,7 +407,7 @@ def test_a_verifier_that_is_gone_before_the_dispatch_lets_the_effect_wait(shop: 
     shop.kernel.line.looker = Gone(inner, after=0)  # type: ignore[assignment]
     turn = shop.done("a")
     assert (shop.row(turn).state, shop.ledger.entries()) == (OutboxState.RETRY_WAIT, [])
-    why = "to be tried again: nobody could look (verifier_gone)"
+    why = "to be tried again: gone"
     assert (turn.state, turn.activity().label) == ("queued", why)
     shop.run_later()
     assert (turn.activity().label, len(shop.events("row.waits"))) == (why, 1)

@@ -30,6 +30,8 @@ from actum.ports.verifier import LookRequest, Phase
 PATIENCE_S = 60.0
 """How long a process may take for one look, its start included."""
 END_S = 2.0
+EXIT_S = 0.5
+"""How long a process that closed its pipe may take to end."""
 
 
 def _patience(_request: LookRequest) -> float:
@@ -71,9 +73,11 @@ class ChildLooker:
                 try:
                     return self._exchange(requests)
                 except (OSError, EnvironmentFault, msgspec.MsgspecError) as error:
+                    late = isinstance(error, TimeoutError)
+                    how = "did not answer in time" if late else self._how_it_ended()
                     self._end(kill=True)
-                    if attempt == 2 or isinstance(error, TimeoutError):
-                        raise _gone() from error
+                    if attempt == 2 or late:
+                        raise _gone(how, requests) from error
                 except BaseException:
                     self._end(kill=True)  # Rule 4
                     raise
@@ -121,6 +125,16 @@ class ChildLooker:
         self._known = set(setup.modules)
         return self._process
 
+    def _how_it_ended(self) -> str:
+        """Say how a process that closed its pipe or answered nonsense ended by itself."""
+        try:
+            code = None if self._process is None else self._process.wait(timeout=EXIT_S)
+        except subprocess.TimeoutExpired:
+            code = None
+        if code is None:
+            return "did not answer as it should"
+        return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+
     def _end(self, *, kill: bool = False) -> None:
         process, self._process = self._process, None
         if process is None:
@@ -145,10 +159,11 @@ class ChildLooker:
             self._end()
 
 
-def _gone() -> EnvironmentFault:
+def _gone(how: str, requests: list[LookRequest]) -> EnvironmentFault:
+    asked = sorted({request.capability for request in requests})
     return EnvironmentFault(
         "verifier_gone",
-        failed="the verifier process ended or did not answer when it was asked to look",
+        failed=f"the verifier process {how} when it was asked to look for {', '.join(asked[:3])}",
         state="What it was asked about stays unseen; nothing is reported as observed",
-        next_step="Run again; if it repeats, run `actum doctor` and look at its error output",
+        next_step="Run again; if it repeats, look at the verifier and at its own error output",
     )
