@@ -391,6 +391,15 @@ def test_an_export_leaves_what_is_no_ordinary_file_as_it_is(desk: Desk, made: st
     assert (place.is_fifo(), place.is_symlink()) == (made == "fifo", made == "link")
 
 
+@pytest.mark.parametrize("name", ["store.db", "trust.json", "keys/kernel.key.json", "new.jsonl"])
+def test_an_export_replaces_nothing_in_the_store_s_own_folder(desk: Desk, name: str) -> None:
+    path = desk.place / name
+    before = path.read_bytes() if path.exists() else None
+    answer = desk("export", "-o", str(path), "--json")
+    assert (answer.code, answer.json()["error"]["code"]) == (2, "output_in_store")
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
 def test_an_export_touches_no_other_file(desk: Desk) -> None:
     (desk.folder / "out.part").write_text("mine")
     desk.good("export", "-o", "out")

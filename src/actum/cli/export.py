@@ -43,6 +43,13 @@ def export(*, output: str | None, store: str | None, who: str | None, as_json: b
                 state="Nothing was written; it and the store are as they were",
                 next_step="Name a new file, or leave out -o to write to standard output",
             )
+        if target.resolve().is_relative_to(kernel.place.folder.resolve()):
+            raise UsageError(
+                "output_in_store",
+                failed=f"{output} lies in the store's own folder, whose files are not replaced",
+                state="Nothing was written; the store is as it was",
+                next_step="Name a file outside of it",
+            )
         # Under a name of this process, and never over a file that is somebody else's.
         waiting = target.with_name(f".{target.name}.{os.getpid()}.part")
         ours = False

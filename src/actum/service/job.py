@@ -65,12 +65,12 @@ class Job(Backing, kw_only=True):
     """Why a marked row was not called after all."""
 
     def view(self) -> EffectView:
-        """Return what executor and verifier may know."""
+        """Return what an executor may know, with arguments of its own: what it changes in them nobody else sees."""
         return EffectView(
             effect_digest=self.effect.effect_digest,
             salt=self.effect.salt,
             descriptor=self.effect.descriptor,
-            arguments=self.arguments,
+            arguments=foreign.to_plain(self.arguments),
         )
 
 

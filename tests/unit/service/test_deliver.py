@@ -20,7 +20,7 @@ from actum.model.grading import EffectStatus, ExecutorSaid
 from actum.model.question import QuestionReason
 from actum.model.receipt import Receipt
 from actum.ports.execution import ExecutorReport
-from actum.testing.kernels import PERSON, append_action, open_reasons, perform
+from actum.testing.kernels import PERSON, append_action, open_kernel, open_reasons, perform
 from tests.crash.agreement import disagreements
 from tests.unit.service.shop import Shop
 
@@ -550,3 +550,26 @@ def test_the_receipt_that_is_published_holds_no_argument(shop: Shop) -> None:
     row = shop.read(lambda tx: tx.receipts(turn.turn_id))[0]
     assert b"very private" not in open_envelope(row.envelope).payload
     assert b"very private" in row.body
+
+
+def test_rule_4_what_an_action_changes_in_its_arguments_is_not_what_the_verifier_is_asked_about(
+    tmp_path: Path,
+) -> None:
+    paid: list[str] = []
+    with open_kernel(tmp_path) as kernel:
+
+        @kernel.action("bank.pay", reversibility="reversible", externality="local_only")
+        def pay(order: dict[str, str]) -> None:
+            order["account"] = "other"
+            paid.append(order["account"])
+
+        @pay.verifier(expect={"paid": True})
+        def look(order: dict[str, str]) -> dict[str, bool]:
+            return {"paid": order["account"] in paid}
+
+        turn = pay({"account": "confirmed"})
+        perform(kernel, turn)
+        assert paid == ["other"]
+        receipt = turn.receipt()
+        assert receipt is not None
+        assert receipt.graded.confidence.value != "verified" or receipt.graded.finality.value == "failed"
