@@ -154,6 +154,10 @@ def check(line: Line, job: Job) -> None:
         incarnation=line.incarnation,
     )
     job.refused = refuse_dispatch(facts, now_ms=line.now())
+    if job.refused is None and job.capability.info.version != job.effect.descriptor.capability_version:
+        job.refused = Refused(
+            reason="capability_changed"
+        )  # What was confirmed is another action than this one.
     if job.refused is not None:
         return
     try:

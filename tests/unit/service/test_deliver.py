@@ -20,7 +20,7 @@ from actum.model.grading import EffectStatus, ExecutorSaid
 from actum.model.question import QuestionReason
 from actum.model.receipt import Receipt
 from actum.ports.execution import ExecutorReport
-from actum.testing.kernels import PERSON, append_action, open_kernel, open_reasons, perform
+from actum.testing.kernels import PERSON, Ledger, append_action, open_kernel, open_reasons, perform
 from tests.crash.agreement import disagreements
 from tests.unit.service.shop import Shop
 
@@ -573,3 +573,20 @@ def test_rule_4_what_an_action_changes_in_its_arguments_is_not_what_the_verifier
         receipt = turn.receipt()
         assert receipt is not None
         assert receipt.graded.confidence.value != "verified" or receipt.graded.finality.value == "failed"
+
+
+def test_rule_2_what_was_confirmed_of_another_version_of_an_action_is_not_run(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    with open_kernel(tmp_path) as kernel:
+        turn = append_action(kernel, ledger)("a")
+        kernel.confirm(turn.question_ids(), by=PERSON)
+    with open_kernel(tmp_path) as kernel:
+        append_action(kernel, ledger, version="2")
+        kernel.run()
+        receipt = kernel.turn(turn.turn_id).receipt()
+        assert receipt is not None
+        assert (receipt.graded.finality.value, receipt.failure_code) == (
+            "not_attempted",
+            "capability_changed",
+        )
+        assert ledger.entries() == []
