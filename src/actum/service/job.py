@@ -144,7 +144,7 @@ def look_request(job: Job, *, phase: Phase, window_over: bool) -> LookRequest:
         effect_digest=job.effect.effect_digest,
         salt=job.effect.salt,
         descriptor=descriptor,
-        arguments=job.arguments,
+        arguments=foreign.to_plain(job.arguments),
         phase=phase,
         before=None if before is None else before.detail,
         before_digest=None if before is None else before.observed,

@@ -590,3 +590,20 @@ def test_rule_2_what_was_confirmed_of_another_version_of_an_action_is_not_run(tm
             "capability_changed",
         )
         assert ledger.entries() == []
+
+
+def test_rule_4_what_a_verifier_changes_in_its_arguments_the_action_does_not_get(tmp_path: Path) -> None:
+    got: list[list[str]] = []
+    with open_kernel(tmp_path) as kernel:
+
+        @kernel.action("shop.order", reversibility="reversible", externality="local_only")
+        def order(items: list[str]) -> None:
+            got.append(items)
+
+        @order.verifier(expect={"ordered": True})
+        def look(items: list[str]) -> dict[str, bool]:
+            items.append("another")
+            return {"ordered": bool(got)}
+
+        perform(kernel, order(["one"]))
+        assert got == [["one"]]
