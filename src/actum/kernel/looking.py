@@ -28,7 +28,7 @@ def outcome_of(
 ) -> LookOutcome:
     """Return the outcome a looker may sign for what was observed; the digests share one projection."""
     # Rule 1
-    if said is LookOutcome.UNCLEAR or observed is None:
+    if said is not LookOutcome.DEFINITE or observed is None:
         return LookOutcome.UNCLEAR
     # Rule 2
     if claims is Claims.CHANGE and (before is None or observed == before == expected):
