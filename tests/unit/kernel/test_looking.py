@@ -54,3 +54,9 @@ def test_rule_4_what_was_seen_changed_is_definite_whether_expected_or_not() -> N
     for observed, claims, proof in itertools.product([EXPECTED, THIRD], Claims, [True, False]):
         facts = dict.fromkeys(PROOF, proof)
         assert outcome(observed=observed, claims=claims, **facts) is D
+
+
+@pytest.mark.parametrize("said", ["unclear", "definite", "maybe", None])
+def test_a_word_that_is_not_the_one_for_definite_could_not_tell(said: Any) -> None:
+    assert outcome(said) is LookOutcome.UNCLEAR
+    assert outcome(LookOutcome.DEFINITE) is LookOutcome.DEFINITE
