@@ -7,6 +7,7 @@ Rules
 3. The runner's lease gets a new epoch: no living process of the old incarnation renews it.
 4. Open confirms stay open; they lead to new grants of the new incarnation.
 5. Who held a dispatched row is kept, as at every recovery: that process may yet act, so no machine takes it for undone.
+6. A key that is not in force seals none of it (`actum.service.own_key`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from actum.service.answer import Person, require_role
 from actum.service.holder import note_holder
 from actum.service.job import ended_execution, load_backing, sealing_from
 from actum.service.line import Line
+from actum.service.own_key import require_own_key
 from actum.service.points import commit
 from actum.service.rows import ask
 from actum.service.seal import seal
@@ -35,6 +37,7 @@ def adopt(line: Line, *, person: Person, place: str) -> tuple[dict[str, int], st
 
     def work(tx: Tx) -> tuple[dict[str, int], str]:
         require_role(tx, person.name, role="operator")
+        require_own_key(line)  # Rule 6
         now = line.now()
         rows = tx.outbox_in(*OPEN)
         effects = [row for row in rows if row.kind is OutboxKind.EFFECT]

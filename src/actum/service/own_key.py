@@ -2,8 +2,8 @@
 """The kernel's own key signs what no person signs; while it is not in force, nothing begins that it would have to seal.
 
 Rules
-1. It is asked where work begins that ends in a seal: a run, a session's confirm, a settlement. It is not asked between
-   an effect and its receipt: what happened is recorded whatever became of the key meanwhile.
+1. It is asked where work begins that ends in a seal: a run, a session's confirm, a settlement, an adoption. It is not
+   asked between an effect and its receipt: what happened is recorded whatever became of the key meanwhile.
 2. The key is in force if it is pinned as the kernel's, and now lies within its bounds and before its revocation.
 """
 

@@ -163,6 +163,13 @@ def _give_up(line: Line, row: OutboxRow, *, word: str, person: Person) -> Settle
 
 def _never_left(row: OutboxRow) -> RefusedError:
     dead = row.state is OutboxState.DEAD
+    if row.state is OutboxState.DISPATCHED:
+        return RefusedError(
+            "effect_under_way",
+            failed=f"effect {row.outbox_id} is under way, and nothing is known of its end yet",
+            state="It was dispatched, and whoever runs it has sealed no receipt",
+            next_step="Let the run end; if its process stopped, `actum run` puts the effect in order and looks",
+        )
     return RefusedError(
         "never_dispatched",
         failed=f"effect {row.outbox_id} was never dispatched, so there is nothing to look at or to say of it",

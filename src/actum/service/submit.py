@@ -91,6 +91,8 @@ def _prepare(
     for name, text in (submission.attachments or {}).items():
         attachments[name], more = redact(_decoded(name, text))
         findings = (*findings, *more)
+    if submission.work_type == AGENT_WORK:
+        _require_key(clean.get("idempotency_key"))
     value = foreign.from_plain(clean)
     subject = foreign.encode_foreign(value)
     now = line.now()
@@ -123,6 +125,17 @@ def _prepare(
         submission=submission, item=item, turn=turn, subject=subject, attachments=attachments, findings=findings,
         view=view, title=_title(item, value),
     )  # fmt: skip
+
+
+def _require_key(key: object) -> None:
+    """Stop where an agent gives a key that is none: without one its action would not be protected from a repetition."""
+    if key is not None and not (isinstance(key, str) and key):
+        raise UsageError(
+            "idempotency_key_malformed",
+            failed=f"the idempotency key {key!r} is no text, or is empty",
+            state="This work item was not stored",
+            next_step="Give a text that names this one action, or leave the key out",
+        )
 
 
 def _decoded(name: str, text: str) -> bytes:

@@ -10,6 +10,7 @@ import pytest
 
 from actum.bootstrap.turn import Turn
 from actum.model.delivery import OutboxState
+from actum.model.errors import UsageError
 from actum.testing.kernels import PERSON, perform
 from tests.unit.service.shop import Shop
 
@@ -34,6 +35,14 @@ def test_o41_r126_the_same_key_and_intent_returns_the_first_receipt_and_does_not
     assert shop.ledger.entries() == ["a"]
     assert again.receipt() == first.receipt()
     assert again.activity().label == "decision recorded"
+
+
+@pytest.mark.parametrize("key", ["", 5, True, ["k"], {"k": 1}])
+def test_a_key_that_is_no_text_is_refused_and_not_left_out(shop: Shop, key: object) -> None:
+    with pytest.raises(UsageError) as caught:
+        shop.kernel.propose("ledger.append", {"entry": "a"}, idempotency_key=key)  # type: ignore[arg-type]
+    assert caught.value.code == "idempotency_key_malformed"
+    assert shop.kernel.activity() == []
 
 
 def test_the_same_key_with_another_intent_is_refused_and_shown(shop: Shop) -> None:

@@ -76,6 +76,13 @@ def test_rule_1_it_settles_nothing(tmp_path: Path, word: str | None) -> None:
         assert (desk.count("receipt"), desk.count('"grant"')) == (1, 1)
 
 
+def test_rule_1_it_adopts_nothing(desk: Desk) -> None:
+    confirm_all(desk.kernel, desk.append("a"))
+    _pin(desk, **REVOKED)
+    _refused(lambda: desk.kernel.adopt(by=PERSON))
+    assert (desk.count("receipt"), desk.count("execution")) == (0, 0)
+
+
 def test_rule_1_what_happened_is_recorded_though_the_key_was_revoked_meanwhile(tmp_path: Path) -> None:
     def act(entry: str) -> str:
         desk.ledger.append(entry)

@@ -209,3 +209,12 @@ def test_after_adopting_what_was_open_needs_checking_and_unused_grants_are_void(
     copy.kernel.settle(copy.row(turn).outbox_id, "did_not", by=PERSON)
     assert disagreements(copy.kernel) == []
     copy.kernel.close()
+
+
+def test_an_effect_that_is_under_way_is_not_said_never_to_have_left(shop: Shop) -> None:
+    turn = shop.confirmed("a")
+    shop.run_until_stopped("before_execute")
+    with pytest.raises(RefusedError) as caught:
+        shop.kernel.settle(shop.row(turn).outbox_id, by=PERSON)
+    assert caught.value.code == "effect_under_way"
+    assert "dispatched" in caught.value.sentences()[1]
