@@ -27,8 +27,6 @@ from actum.model.grading import EffectConfidence, EffectFinality, EffectStatus
 from actum.model.proposal import ProposalState
 from actum.model.work import StepState
 
-LEFT_TO = "waits for the program that registers"
-
 
 class ChainEnd(msgspec.Struct, frozen=True, kw_only=True):
     """The newest receipt of one chain: its grade, and a person's word where one was given."""
@@ -98,7 +96,7 @@ def stand(facts: Facts) -> Standing:
         return Standing(state=ActivityState.QUEUED)
     # Rule 5
     if facts.undecided or facts.open_judgments:
-        label = None if facts.elsewhere is None else f"{LEFT_TO} {facts.elsewhere}"
+        label = None if facts.elsewhere is None else f"waits for the program that registers {facts.elsewhere}"
         return Standing(state=ActivityState.ROUTING, label=label)
     return _ended(facts)
 

@@ -154,19 +154,16 @@ def check(line: Line, job: Job) -> None:
         incarnation=line.incarnation,
     )
     job.refused = refuse_dispatch(facts, now_ms=line.now())
+    # What was confirmed of another version of an action is not this one.
     if job.refused is None and job.capability.info.version != job.effect.descriptor.capability_version:
-        job.refused = Refused(
-            reason="capability_changed"
-        )  # What was confirmed is another action than this one.
+        job.refused = Refused(reason="capability_changed")
     if job.refused is not None:
         return
     try:
         held = job.capability.executor.hold(job.view())
     except EnvironmentFault as error:
-        job.postponed, job.why_waits = (
-            error.code,
-            error.failed,
-        )  # The world is out of reach and nothing was dispatched: it may be later.
+        # The world is out of reach and nothing was dispatched: it may be later.
+        job.postponed, job.why_waits = error.code, error.failed
         return
     except Exception as error:  # Nothing was dispatched, so whatever a capability raises here is a refusal.
         job.refused = Refused(reason="hold_raised", facts={"error": type(error).__name__})

@@ -121,7 +121,7 @@ def facts_of(tx: Tx, turn_id: str, rows: TurnRows, *, looking: bool) -> Facts:
         unbacked_assertions=sum(row is None or row not in executed for row in rows.assertions),
         repeated=_repeated(tx, turn_id) if ProposalState.SUPERSEDED.value in rows.proposals else (),
         waits=_why_it_waits(tx, turn_id) if OutboxState.RETRY_WAIT.value in rows.rows else None,
-        elsewhere=_left_to(tx, turn_id) if undecided and not opened else None,
+        elsewhere=left_to(tx, turn_id) if undecided and not opened else None,
     )
 
 
@@ -132,7 +132,7 @@ def note(line: Line, tx: Tx, kind: str, *, turn_id: str, body: dict[str, object]
         line.event(tx, kind, turn_id=turn_id, body=body)
 
 
-def _left_to(tx: Tx, turn_id: str) -> str | None:
+def left_to(tx: Tx, turn_id: str) -> str | None:
     """Return the capability for whose program a step of the turn was last left, or None."""
     events = tx.events(kind=ELSEWHERE, turn_id=turn_id)
     return msgspec.json.decode(events[-1].body, type=_ElsewhereBody).capability if events else None

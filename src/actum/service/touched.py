@@ -14,12 +14,12 @@ import msgspec
 
 from actum.evidence.log import parse_entry
 from actum.evidence.published import RECEIPT
-from actum.kernel.standing import LEFT_TO
-from actum.model.activity import ActivityFilter
+from actum.model.activity import ActivityFilter, ActivityState
 from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
 from actum.model.grading import EffectStatus
 from actum.ports.store import ReceiptRow, Tx
 from actum.service.line import Line
+from actum.service.standing import left_to
 
 KEPT = 50
 KEPT_TURNS = 1000
@@ -82,7 +82,8 @@ def turns_left(line: Line, turn_ids: Iterable[str] | None = None) -> dict[str, s
             if turn_ids is None
             else [one for one in map(tx.activity, turn_ids) if one is not None]
         )
-        left = [one for one in found if one.label is not None and one.label.startswith(LEFT_TO)]
-        return {one.turn_id: (one.label or "").removeprefix(LEFT_TO).strip() for one in left}
+        # A turn that is being routed has a label only where a step of it is left to somebody else.
+        left = [one.turn_id for one in found if one.state is ActivityState.ROUTING and one.label is not None]
+        return {turn_id: left_to(tx, turn_id) or "" for turn_id in left}
 
     return line.store.read(work)
