@@ -124,7 +124,6 @@ class Kernel(Answering):
         counts = {"consistency_window_ms": consistency_window_ms, "attempts_max": attempts_max}
         for name, value in counts.items():
             given.number(value, name=name)
-        named = given.texts(destinations, name="destinations")
         info = info_of(
             given.text(capability, name="capability"),
             reversibility=given.one_of(Reversibility, reversibility),
@@ -139,6 +138,7 @@ class Kernel(Answering):
             observable=given.flag(observable, name="observable"),
             version=given.text(version, name="version"),
             resources_are_all=disjoint is not None,
+            destinations=given.texts(destinations, name="destinations"),
         )
 
         def decorate(function: Callable[..., Any]) -> Action:
@@ -149,7 +149,6 @@ class Kernel(Answering):
                     register=lambda made: self.register(cast("Capability", made)),
                     propose=self.propose,
                     recipients=recipients,
-                    destinations=named,
                     rehearse=rehearse,
                     disjoint=disjoint,
                 )

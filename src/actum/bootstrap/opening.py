@@ -85,8 +85,9 @@ class Opened:
                 found = self.ids.ulid(self.clock.now_ms())
                 tx.set_meta("incarnation", found)
                 tx.set_meta("place", where)
+                first = self.place.first_person() or self.principal
                 for role in ("submitter", "approver", "operator"):
-                    tx.add_role(self.principal, role, by="init", now_ms=self.clock.now_ms())
+                    tx.add_role(first, role, by="init", now_ms=self.clock.now_ms())
             return found
 
         known = self.store.read(lambda tx: (tx.meta("incarnation"), tx.meta("place")))

@@ -9,6 +9,8 @@ Rules
    nothing new is made in its stead, except while the store is being made for the first time.
 5. A lost trust file is made anew from the public halves beside the keys, people included, by `actum init` only.
 6. What broke off while a key was made or pinned is finished by the next try; no key takes the place of another.
+7. A store is being made until its first person has their roles. If that broke off after a key was made for them,
+   the roles are theirs whoever opens it next.
 """
 
 from __future__ import annotations
@@ -60,8 +62,8 @@ class Place:
         return not self.is_new() and self.holds_something()
 
     def is_new(self) -> bool:
-        """Tell whether making this store was begun and its database was never written."""
-        return self._begun.exists() and not _has_bytes(self.database)
+        """Tell whether making this store was begun and not ended: its first person has no roles in it yet."""
+        return self._begun.exists()
 
     def holds_something(self) -> bool:
         """Tell whether any part of a store lies here."""
@@ -90,6 +92,10 @@ class Place:
                 else "Restore it from a backup; only with another --store is a new store made",
                 missing=", ".join(lost),
             )
+
+    def first_person(self) -> str | None:
+        """Return whose key was made with this store, as long as it is being made: the roles in it are theirs."""
+        return self._read(self._begun).decode() or None if self.is_new() else None
 
     def finish(self) -> None:
         """Note that the store was made whole."""
@@ -139,14 +145,20 @@ class Place:
     def enrol(self, person: str, *, passphrase: bytes) -> str:
         """Make a person's own key, pin it as approver, and return its keyid.
 
-        A key that is there and not pinned is pinned, if the passphrase opens it: its enrolment was cut off.
+        A key that is there and not pinned is pinned, if the passphrase opens it: its enrolment was cut off. So is
+        one of a store that is being made; the person is its first.
         """
         name = PERSON + person
-        if self.keys.is_whole(name) and self.trust().find(self.keys.public(name).keyid) is None:
+        whole = self.keys.is_whole(name)
+        pinned = whole and self.trust().find(self.keys.public(name).keyid) is not None
+        if whole and (not pinned or self.is_new()):
             signer = self.keys.load(name, passphrase=passphrase)
         else:
             signer = self.keys.create(name, passphrase=passphrase)
-        self.write_trust([*self.trust_keys(), self._entry(name, (KeyRole.APPROVER,), principal=person)])
+        if not pinned:
+            self.write_trust([*self.trust_keys(), self._entry(name, (KeyRole.APPROVER,), principal=person)])
+        if self.is_new():
+            replace(self._begun, person.encode())
         return signer.keyid
 
     def has_key(self, person: str) -> bool:

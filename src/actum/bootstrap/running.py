@@ -9,7 +9,7 @@ Rules
 3. Nor is one run whose own key is not in force (`actum.service.own_key`).
 4. The beat runs in a thread of its own; a beat that comes too late has lost the lease, and the next start says so.
 5. One run is at work at a time. Closing waits for it to end; what an action calls from within it neither runs nor
-   closes anything, because it would wait for itself.
+   closes anything, because it would wait for itself. Whoever waits for a run waits five minutes at most.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from actum.bootstrap.opening import Opened
 from actum.kernel.recovery import NOTHING, Reconciliation
@@ -26,6 +27,10 @@ from actum.service.own_key import require_own_key
 from actum.service.recover import left_behind, reconcile
 
 HEARTBEAT_S = 5.0
+WAIT_S = 300.0
+"""How long a call waits for a run of another thread; the run may itself be waiting for that call."""
+_within: ContextVar[object] = ContextVar("actum_within", default=None)
+"""The lease whose run this code was called by; a thread that copies its caller's context knows it too."""
 
 
 class HeldLease:
@@ -39,24 +44,34 @@ class HeldLease:
         self._stop = threading.Event()
         self._lost = False
         self._at_work = threading.Lock()
-        self._worker = 0
 
     @contextmanager
     def alone(self, what: str) -> Generator[None]:
-        """Wait for a run that is at work, and hold off the next; UsageError from within one (rule 5)."""
-        if self._worker == threading.get_ident():
+        """Wait for a run that is at work, and hold off the next; UsageError from within one (rule 5).
+
+        EnvironmentFault ``run_at_work`` where the other one did not end in five minutes.
+        """
+        if self._at_work.locked() and _within.get() is self:
             raise UsageError(
                 "within_a_run",
                 failed=f"an action, a verifier or a signal handler called {what} while kernel.run() was calling it",
                 state="The run that is at work goes on; this call did nothing",
                 next_step="Return first: what was submitted or confirmed meanwhile is taken up by the run at work",
             )
-        with self._at_work:
-            self._worker = threading.get_ident()
-            try:
-                yield
-            finally:
-                self._worker = 0
+        if not self._at_work.acquire(timeout=WAIT_S):
+            raise EnvironmentFault(
+                "run_at_work",
+                failed=f"{what} waited {WAIT_S:.0f} s for the run of another thread, which is still at work",
+                state="The run that is at work goes on; this call did nothing",
+                next_step="Call it again later. Where an action or a verifier waits for this call, neither would end:"
+                " return from it first",
+            )
+        token = _within.set(self)
+        try:
+            yield
+        finally:
+            _within.reset(token)
+            self._at_work.release()
 
     def ensure(self) -> Reconciliation:
         """Take the lease where it is not held and return what had to be put in order.

@@ -4,10 +4,13 @@
 Rules
 1. An action's result that cannot be kept becomes a word that says so: the effect has happened already.
 2. A verifier that answers other members than are expected, or one of another kind (a text where a number is expected),
-   has not seen the world the expectation speaks of. Null stands for what is not there and is of every kind.
+   has not seen the world the expectation speaks of. Null is of every kind: it stands for what is not there, and as
+   well for what an error page did not say, so an answer that holds one proves no absence.
 3. A function that would return before it ran (``async def``, a generator) is refused where it is declared.
 4. What names things (recipients, destinations, what is touched) is a list of texts, or the proposal is refused: a
    single text would be taken apart into its letters.
+5. Arguments go to functions by name, so an action has named parameters only, and whatever is asked about its arguments
+   takes the same ones. A verifier is offered ``before`` and ``result`` too: no parameter of an action is called so.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ from actum.model.strict_json import ForeignNumber, JsonRefused
 
 Expect = Mapping[str, Any] | Callable[..., Any]
 NO_JSON = "no_json"
+OFFERED = ("before", "result")
+"""What a verifier is offered beside the arguments, where it takes a parameter of that name."""
 _NAMES = ("__name__", "__qualname__", "__module__")
 
 
@@ -30,12 +35,11 @@ def kept_result(result: dict[str, object]) -> dict[str, object]:
     """Return a result, or ``{"no_json": why}`` where it cannot be kept or sent to a verifier. Never raises."""
     # Rule 1
     try:
-        foreign.encode_foreign(result)
+        return foreign.plain_copy(result)
     except JsonRefused as error:
         return {NO_JSON: error.message}
     except Exception as error:  # Whatever a value of somebody else's does, the effect has happened.
         return {NO_JSON: f"it cannot be written: {type(error).__name__}"}
-    return result
 
 
 def expected_of(expect: Expect | None, arguments: Mapping[str, object]) -> object:
@@ -59,6 +63,21 @@ def misfit(value: object, expected: object) -> str | None:
         if None not in kinds and kinds[0] != kinds[1]:
             return f"the verifier answered {str(name)[:40]} as {kinds[0]}, and {kinds[1]} is expected"
     return None
+
+
+def holds_null(value: object, expected: object) -> bool:
+    """Tell whether an answer has a null where something else is expected (rule 2)."""
+    if isinstance(value, dict):
+        wanted = cast("dict[object, object]", expected) if isinstance(expected, dict) else {}
+        members = cast("dict[object, object]", value).items()
+        return any(holds_null(member, wanted.get(name, "")) for name, member in members)
+    if isinstance(value, list | tuple):
+        parts = cast("list[object]", expected) if isinstance(expected, list | tuple) else []
+        items = cast("list[object]", value)
+        return any(
+            holds_null(item, parts[index] if index < len(parts) else "") for index, item in enumerate(items)
+        )
+    return value is None and expected is not None
 
 
 def _kind(value: object) -> str | None:
@@ -106,12 +125,69 @@ def require_plain(function: object, *, role: str, named: bool = False) -> None:
             if test(function) or test(called):
                 why = f"it is {kind}, whose call returns before anything ran"
     if why is not None:
-        raise UsageError(
-            "function_unusable",
-            failed=f"{getattr(function, '__name__', 'this')!r} cannot be the {role}: {why}",
-            state="Nothing was registered",
+        raise _unusable(
+            function,
+            role=role,
+            why=why,
             next_step="Write a plain `def` that returns when it has ended; call asyncio.run in it to await something",
         )
+
+
+def require_named(function: Callable[..., Any], *, role: str) -> inspect.Signature:
+    """Return an action's parameters; UsageError ``function_unusable`` where one cannot be given by name (rule 5)."""
+    signature = inspect.signature(function)
+    odd = [
+        f"{'*' if one.kind is one.VAR_POSITIONAL else '**' if one.kind is one.VAR_KEYWORD else ''}{one.name}"
+        for one in signature.parameters.values()
+        if one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+    ]
+    taken = [name for name in OFFERED if name in signature.parameters]
+    why = ""
+    if odd:
+        why = f"its arguments are stored and given by name, and {', '.join(odd)} has none"
+    elif taken:
+        why = f"a verifier is offered {' and '.join(OFFERED)} beside the arguments, so {taken[0]} is no name for one"
+    if why:
+        raise _unusable(
+            function,
+            role=role,
+            why=why,
+            next_step="Give each parameter a name of its own that callers can use",
+        )
+    return signature
+
+
+def require_takes(
+    function: object, taken: inspect.Signature, *, role: str, offered: tuple[str, ...] = ()
+) -> None:
+    """Raise UsageError ``function_unusable`` where a function cannot be called with an action's arguments (rule 5)."""
+    if not callable(function):
+        raise _unusable(function, role=role, why=f"{a_kind(function)} cannot be called")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # Something written in C does not say what it takes.
+    given = [*taken.parameters, *(name for name in offered if name in signature.parameters)]
+    try:
+        signature.bind(**dict.fromkeys(given))
+    except TypeError as error:
+        raise _unusable(
+            function,
+            role=role,
+            why=f"it is called with {', '.join(f'{name}=' for name in given) or 'nothing'}: {error}",
+            next_step=f"Write it to take {taken}",
+        ) from error
+
+
+def _unusable(
+    function: object, *, role: str, why: str, next_step: str = "Write it as a plain `def`"
+) -> UsageError:
+    return UsageError(
+        "function_unusable",
+        failed=f"{getattr(function, '__name__', 'this')!r} cannot be the {role}: {why}",
+        state="Nothing was registered",
+        next_step=next_step,
+    )
 
 
 def _names(members: Mapping[object, object]) -> str:

@@ -26,12 +26,16 @@ import msgspec
 
 from actum.capabilities.answers import (
     NO_JSON,
+    OFFERED,
     Expect,
     expected_of,
+    holds_null,
     kept_result,
     misfit,
     no_texts,
+    require_named,
     require_plain,
+    require_takes,
 )
 from actum.model import foreign
 from actum.model.effect import Claims, EffectClass, Externality, PrivilegeLevel, Resource, Reversibility
@@ -92,17 +96,20 @@ class FunctionVerifier:
     ) -> None:
         self._function = function
         self._expect = expect
-        self._takes = _parameters(function)
+        self._takes = set(inspect.signature(function).parameters)
         self.id = f"{capability}.verifier"
         self.version = version
         self.projection = f"{capability}@{version}"
 
     def observe(self, request: LookRequest) -> Observation:
         """Return what the function sees; None, or what has other members than are expected, could not tell."""
-        offered: dict[str, object] = {"before": (request.before or {}).get("value"), "result": request.result}
+        # Fresh copies: what it changes in them is neither the record nor what the next look is given.
+        before, result = (request.before or {}).get("value"), request.result
+        offered = dict(zip(OFFERED, foreign.plain_copy([before, result]), strict=True))
         extra = {name: value for name, value in offered.items() if name in self._takes}
         value = self._function(**request.arguments, **extra)
         seen = value
+        expected = expected_of(self._expect, request.arguments)
         if not isinstance(seen, Observation):
             if value is None:
                 return _unclear("the verifier could not tell")
@@ -110,12 +117,12 @@ class FunctionVerifier:
                 value=value,
                 outcome=LookOutcome.DEFINITE,
                 detail={"value": value},
-                control_held=True,
+                control_held=not holds_null(value, expected),
                 channel=Channel.OTHER,
             )
         # Rule 4: an error page or an empty answer is not the world as before, and proves no absence.
         if seen.outcome is LookOutcome.DEFINITE:
-            why = misfit(seen.value, expected_of(self._expect, request.arguments))
+            why = misfit(seen.value, expected)
             return seen if why is None else _unclear(why)
         return seen
 
@@ -131,7 +138,6 @@ class FunctionAction:
         register: Callable[[FunctionAction], None],
         propose: Callable[..., Any],
         recipients: Callable[..., list[str]] | None = None,
-        destinations: tuple[str, ...] = (),
         rehearse: Callable[..., Any] | None = None,
         disjoint: Callable[..., list[str]] | None = None,
     ) -> None:
@@ -141,12 +147,14 @@ class FunctionAction:
         self.face: object = None
         self.executor: Any = FunctionExecutor(function)
         self.verifier: Any = None
-        self._signature = inspect.signature(function)
+        self._signature = require_named(function, role=f"action {info.id}")
+        for role, asked in (("recipients", recipients), ("rehearse", rehearse), ("disjoint", disjoint)):
+            if asked is not None:
+                require_takes(asked, self._signature, role=f"{role} of {info.id}")
         self._register = register
         self._propose = propose
         self._expect: Expect | None = None
         self._recipients = recipients
-        self._destinations = destinations
         self._rehearse = rehearse
         self._disjoint = disjoint
         self._function = function
@@ -158,6 +166,9 @@ class FunctionAction:
     def verifier_function(self, function: Callable[..., Any], *, expect: Expect) -> Callable[..., Any]:
         """Make ``function`` the verifier and register the action (rule 2)."""
         require_plain(function, role=f"verifier of {self._info.id}")
+        require_takes(function, self._signature, role=f"verifier of {self._info.id}", offered=OFFERED)
+        if callable(expect):
+            require_takes(expect, self._signature, role=f"expect of {self._info.id}")
         self.verifier = FunctionVerifier(
             function, capability=self._info.id, version=self._info.version, expect=expect
         )
@@ -237,7 +248,7 @@ class FunctionAction:
         return Described(
             arguments=resolved,
             resources=self._resources(resolved, names),
-            destinations=self._destinations,
+            destinations=self.info.destinations or (),
             recipients=tuple(recipients),
             object_count=1,
             blast_radius=1,
@@ -287,6 +298,7 @@ def info_of(
     observable: bool,
     version: str,
     resources_are_all: bool = False,
+    destinations: tuple[str, ...] = (),
 ) -> CapabilityInfo:
     """Return the declaration of an action; its verifier's reference is filled in later."""
     return CapabilityInfo(
@@ -304,12 +316,9 @@ def info_of(
         executable_code=executable_code,
         observable=observable,
         resources_are_all=resources_are_all,
+        destinations=destinations,
     )
 
 
 def _unclear(why: str) -> Observation:
     return Observation(value=None, outcome=LookOutcome.UNCLEAR, detail={"why": why})
-
-
-def _parameters(function: Callable[..., Any]) -> set[str]:
-    return set(inspect.signature(function).parameters)

@@ -8,7 +8,7 @@ Rules
 2. The verifier is another object of another class than the executor, holds no executor and cannot execute.
 3. An executor cannot look: what it returns is its word.
 4. A verifier has an identifier, a version and a projection that do not depend on the process.
-5. An id is registered once, in dotted lower case.
+5. An id is registered once, in dotted lower case; the names the kernel itself uses are nobody else's.
 6. An unknown id is refused by name, together with the nearest ids.
 """
 
@@ -24,6 +24,9 @@ from actum.ports.capability import Capability, CapabilityInfo
 
 _id_form = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+", re.ASCII)
 _reference_form = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
+
+
+RESERVED = ("actum.", "model.", "outbox.")
 
 
 class Registry:
@@ -50,6 +53,10 @@ class Registry:
         # Rule 5
         if _id_form.fullmatch(info.id) is None:
             return _refuse("capability_id_malformed", info, "Give an id such as files.write")
+        if info.id.startswith(RESERVED):
+            return _refuse(
+                "capability_id_reserved", info, f"Give it an id without {', '.join(RESERVED)} in front"
+            )
         if info.id in self._by_id:
             return _refuse(
                 "capability_id_taken", info, "Give it another id; a kind of action is registered once"

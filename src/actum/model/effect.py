@@ -53,6 +53,10 @@ class EffectClass(enum.Enum):
     MONEY_LEGAL = "money_legal"
 
 
+STRICTNESS = (EffectClass.INFORM, EffectClass.ACTION, EffectClass.MONEY_LEGAL)
+"""The classes from the one that asks least to the one that asks most."""
+
+
 class Claims(enum.Enum):
     """Whether a capability claims that the world changed, or only that it is in a state."""
 

@@ -55,6 +55,14 @@ def to_plain(value: Foreign) -> Any:
     return value
 
 
+def plain_copy(value: object) -> Any:
+    """Return a fresh copy of a Python value in plain types alone, whatever classes of its own it came in.
+
+    Raises JsonRefused as `from_plain` does.
+    """
+    return to_plain(from_plain(value))
+
+
 def encode_foreign(value: Foreign) -> bytes:
     """Return the canonical bytes of a foreign value; Python numbers are taken through `from_plain` first.
 

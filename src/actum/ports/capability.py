@@ -20,7 +20,8 @@ class CapabilityInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     ``absence_is_proof``: a world as before, after the window and with a positive control, proves that nothing
     happened. ``verifier_ref`` is ``module:attribute``, importable in the verifier process, or null for a verifier
     that can only run in this process (L0). ``resources_are_all``: its canonical resources name everything it touches
-    and its verifier reads, so that effects with other resources may be under way beside it.
+    and its verifier reads, so that effects with other resources may be under way beside it. ``destinations`` are those
+    of every effect of it, or null where they come from the arguments.
     """
 
     id: str
@@ -39,6 +40,7 @@ class CapabilityInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     executable_code: bool = False
     observable: bool = True
     resources_are_all: bool = False
+    destinations: tuple[str, ...] | None = None
 
 
 class DescribeContext(msgspec.Struct, frozen=True, kw_only=True):

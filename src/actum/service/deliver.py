@@ -30,7 +30,7 @@ from actum.kernel.delivery import row_after_look, why_not_again
 from actum.kernel.dispatch import DispatchFacts, refuse_dispatch
 from actum.model import foreign
 from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
-from actum.model.errors import ActumError, EnvironmentFault, InvariantViolation, Refused
+from actum.model.errors import ActumError, EnvironmentFault, InvariantViolation, Refused, a_kind
 from actum.model.grading import ExecutorSaid, LookOutcome
 from actum.model.model_call import ModelTier
 from actum.model.strict_json import JsonRefused
@@ -40,7 +40,15 @@ from actum.ports.verifier import Phase
 from actum.service import content
 from actum.service.grants import grant_holds
 from actum.service.holder import still_ours
-from actum.service.job import Job, expected_of, load_job, look_request, new_execution, sealing_of
+from actum.service.job import (
+    Job,
+    changed_since,
+    expected_of,
+    load_job,
+    look_request,
+    new_execution,
+    sealing_of,
+)
 from actum.service.line import LEASE_MS, Line
 from actum.service.not_attempted import seal_not_attempted
 from actum.service.outcome import finish_execution, leave_to_look, move_after_seal, postpone, set_running
@@ -154,9 +162,9 @@ def check(line: Line, job: Job) -> None:
         incarnation=line.incarnation,
     )
     job.refused = refuse_dispatch(facts, now_ms=line.now())
-    # What was confirmed of another version of an action is not this one.
-    if job.refused is None and job.capability.info.version != job.effect.descriptor.capability_version:
-        job.refused = Refused(reason="capability_changed")
+    changed = changed_since(job.capability.info, job.effect.descriptor)
+    if job.refused is None and changed:
+        job.refused = Refused(reason="capability_changed", facts={"changed": ", ".join(changed)})
     if job.refused is not None:
         return
     try:
@@ -277,14 +285,17 @@ def _execute(line: Line, job: Job) -> None:
 
 
 def _kept(report: ExecutorReport) -> ExecutorReport:
-    """Return a report without secrets; a result that is no JSON is replaced by a word that says so."""
+    """Return a report without secrets and in plain types; what is no report or no JSON becomes a word that says so."""
     try:
-        result, _ = content.without_secrets(report.result)
-        foreign.encode_foreign(result)
+        said = ExecutorSaid(report.said)
+    except (AttributeError, ValueError):
+        return ExecutorReport(said=ExecutorSaid.RAISED, result={"no_report": a_kind(report)})
+    try:
+        result, _ = content.without_secrets(foreign.plain_copy(report.result))
     except JsonRefused as error:
         # The effect has happened, so nothing may break off here; an output that is not kept acknowledges nothing.
-        return ExecutorReport(said=report.said, result={"no_json": error.message})
-    return msgspec.structs.replace(report, result=result)
+        return ExecutorReport(said=said, result={"no_json": error.message})
+    return ExecutorReport(said=said, result=result, acknowledged=report.acknowledged is True)
 
 
 def _is_ours(tx: Tx, row: OutboxRow, *, now_ms: int) -> bool:

@@ -9,13 +9,13 @@ import msgspec
 
 from actum.model import foreign
 from actum.model.delivery import Execution, ExecutionKind, OutboxRow
-from actum.model.effect import Effect, needs_qualification
+from actum.model.effect import STRICTNESS, Effect, EffectDescriptor, needs_qualification
 from actum.model.errors import InvariantViolation, Refused
 from actum.model.evidence import Qualification
 from actum.model.grant import GrantRow
 from actum.model.look import SeenLook
 from actum.model.proposal import ProposalState
-from actum.ports.capability import Capability
+from actum.ports.capability import Capability, CapabilityInfo
 from actum.ports.effect_view import EffectView
 from actum.ports.execution import ExecutorReport, Held
 from actum.ports.store import Tx
@@ -86,6 +86,24 @@ def load_job(line: Line, tx: Tx, row: OutboxRow) -> Job:
         found_before=None if acted is None else acted.before_digest,
         **{name: getattr(backing, name) for name in Backing.__struct_fields__},
     )
+
+
+DECLARED = ("reversibility", "externality", "privilege_level", "claims", "data_classes", "executable_code")
+
+
+def changed_since(info: CapabilityInfo, descriptor: EffectDescriptor) -> list[str]:
+    """Return what a capability declares otherwise than a descriptor has it: what was confirmed is not this any more.
+
+    A class that a rule or a person made stricter than the declared one stays as it was confirmed.
+    """
+    changed = [name for name in DECLARED if getattr(info, name) != getattr(descriptor, name)]
+    if info.version != descriptor.capability_version:
+        changed.insert(0, "version")
+    if STRICTNESS.index(info.effect_class) > STRICTNESS.index(descriptor.effect_class):
+        changed.append("effect_class")
+    if info.destinations is not None and info.destinations != descriptor.destinations:
+        changed.append("destinations")
+    return changed
 
 
 def last_attempt(tx: Tx, outbox_id: str) -> Execution | None:

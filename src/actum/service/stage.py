@@ -21,8 +21,8 @@ import msgspec
 from actum.kernel.may_execute import may_execute_alone
 from actum.model import canonical, foreign
 from actum.model.effect import (
+    STRICTNESS,
     Effect,
-    EffectClass,
     EffectDescriptor,
     Expected,
     intent_digest,
@@ -40,8 +40,6 @@ from actum.ports.store import Tx
 from actum.service.keys import find_key
 from actum.service.line import Line
 from actum.service.view import TurnView
-
-STRICTNESS = (EffectClass.INFORM, EffectClass.ACTION, EffectClass.MONEY_LEGAL)
 
 
 class Staged(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,10 +8,12 @@ import os
 import shutil
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from actum import Kernel
+from actum.bootstrap.opening import Opened
 from actum.bootstrap.place import KERNEL, VERIFIER, Place, find_place
 from actum.model.errors import ActumError, CorruptRecordError, EnvironmentFault, RefusedError, UsageError
 from actum.testing.kernels import PERSON, Ledger, append_action, open_kernel, perform
@@ -243,6 +245,7 @@ def test_rule_6_an_enrolment_that_was_cut_off_is_finished_by_the_next_with_the_s
 ) -> None:
     place = Place(tmp_path / ".actum")
     place.create()
+    place.finish()
     FullDisk(monkeypatch, at=at)
     with pytest.raises(EnvironmentFault):
         place.enrol("ann", passphrase=b"long enough")
@@ -257,6 +260,47 @@ def test_rule_6_an_enrolment_that_was_cut_off_is_finished_by_the_next_with_the_s
     with pytest.raises(UsageError) as again:
         place.enrol("ann", passphrase=b"long enough")
     assert again.value.code == "key_exists"
+
+
+@pytest.mark.parametrize("cut", ["before the database", "before the roles", "before the end"])
+def test_rule_7_the_roles_are_those_of_the_first_person_whoever_opens_the_store_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str
+) -> None:
+    place = Place(tmp_path / ".actum")
+    place.create()
+    keyid = place.enrol("ann", passphrase=b"long enough")
+    if cut != "before the database":
+        with monkeypatch.context() as patched:
+            patched.setattr(Place if cut == "before the end" else Opened, *cutting(cut))
+            with pytest.raises(RuntimeError):
+                Kernel.open(place.folder, principal="ann")
+    assert not place.exists()
+    # Another program opens it before the command is repeated.
+    Kernel.open(place.folder, principal="bob").close()
+    assert place.exists()
+    with Kernel.open(place.folder) as kernel:
+        found = kernel.line.store.read(lambda tx: (tx.roles("ann"), tx.roles("bob")))
+        assert found == ({"submitter", "approver", "operator"}, set())
+        assert kernel.person("ann", passphrase=b"long enough").name == "ann"
+    assert place.trust().find(keyid) is not None
+
+
+def cutting(cut: str) -> tuple[str, Any]:
+    def stop(_: object) -> None:
+        raise RuntimeError(cut)
+
+    return ("finish" if cut == "before the end" else "_incarnation"), stop
+
+
+def test_rule_7_making_a_store_again_for_its_first_person_needs_the_same_passphrase(tmp_path: Path) -> None:
+    place = Place(tmp_path / ".actum")
+    place.create()
+    keyid = place.enrol("ann", passphrase=b"long enough")
+    with pytest.raises(RefusedError) as caught:
+        place.enrol("ann", passphrase=b"another one")
+    assert caught.value.code == "passphrase_wrong"
+    assert place.enrol("ann", passphrase=b"long enough") == keyid
+    assert [key.keyid for key in place.trust_keys()].count(keyid) == 1
 
 
 def test_rule_4_the_search_for_a_store_stops_at_one_that_is_not_whole(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actum.bootstrap import AsyncKernel, running
 from actum.model.errors import ActumError
 from actum.testing.kernels import Ledger, append_action, confirm_all, open_kernel
 
@@ -84,3 +86,57 @@ def test_rule_5_closing_waits_for_the_run_at_work_and_its_result_is_kept(tmp_pat
         receipt = again.turn(turn.turn_id).receipt()
         assert receipt is not None
         assert receipt.graded.confidence.value == "verified"
+
+
+def test_rule_5_what_an_action_awaits_in_another_thread_does_not_wait_for_the_run(tmp_path: Path) -> None:
+    kernel = open_kernel(tmp_path)
+    codes: list[str] = []
+
+    async def again() -> None:
+        await AsyncKernel(kernel).run()
+
+    def act(entry: str) -> str:
+        try:
+            asyncio.run(again())
+        except ActumError as error:
+            codes.append(error.code)
+        ledger.append(entry)
+        return entry
+
+    ledger = Ledger(tmp_path / "ledger")
+    turn = append_action(kernel, ledger, acting=act)("a")
+    confirm_all(kernel, turn)
+    beside = threading.Thread(target=kernel.run, daemon=True)
+    beside.start()
+    beside.join(WAIT_S)
+    assert not beside.is_alive()
+    assert (codes, ledger.entries(), turn.state) == (["within_a_run"], ["a"], "completed")
+    kernel.close()
+
+
+def test_rule_5_a_thread_that_an_action_waits_for_is_told_so_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "WAIT_S", 0.2)
+    kernel = open_kernel(tmp_path)
+    codes: list[str] = []
+
+    def again() -> None:
+        try:
+            kernel.run()
+        except ActumError as error:
+            codes.append(error.code)
+
+    def act(entry: str) -> str:
+        helper = threading.Thread(target=again, daemon=True)
+        helper.start()
+        helper.join(WAIT_S)
+        ledger.append(entry)
+        return entry
+
+    ledger = Ledger(tmp_path / "ledger")
+    confirm_all(kernel, append_action(kernel, ledger, acting=act)("a"))
+    assert kernel.run().effects == 1
+    assert (codes, ledger.entries()) == (["run_at_work"], ["a"])
+    assert kernel.run().effects == 0
+    kernel.close()

@@ -395,3 +395,115 @@ def test_an_argument_of_another_kind_is_a_usage_error_in_three_sentences(kernel:
 def test_a_result_is_kept_whatever_the_size_of_its_numbers() -> None:
     assert kept_result({"a": 2**64}) == {"a": 2**64}
     assert list(kept_result({"a": object()})) == ["no_json"]
+
+
+def _named(n: int, **more: int) -> None: ...
+
+
+def _listed(n: int, *more: int) -> None: ...
+
+
+def _placed(n: int, /) -> None: ...
+
+
+def _with_before(n: int, before: int) -> None: ...
+
+
+@pytest.mark.parametrize("function", [_named, _listed, _placed, _with_before])
+def test_rule_5_an_action_has_named_parameters_of_its_own_only(kernel: Kernel, function: Any) -> None:
+    declare = kernel.action("odd.act", reversibility="reversible", externality="local_only")
+    with pytest.raises(UsageError) as caught:
+        declare(function)
+    assert caught.value.code == "function_unusable"
+    assert len(caught.value.sentences()) == 3
+
+
+@pytest.mark.parametrize("look", [lambda: {"n": 1}, lambda m: {"n": 1}, lambda n, m: {"n": 1}])
+def test_rule_5_a_verifier_that_does_not_take_the_arguments_is_refused_where_it_is_declared(
+    kernel: Kernel, look: Any
+) -> None:
+    action = kernel.action("odd.act", reversibility="reversible", externality="local_only")(lambda n: None)
+    with pytest.raises(UsageError, match="it is called with n="):
+        action.verifier(expect={"n": 1})(look)
+    assert "odd.act" not in kernel.line.registry
+
+
+def test_rule_5_a_verifier_takes_what_it_is_offered_as_well(kernel: Kernel) -> None:
+    action = kernel.action("odd.act", reversibility="reversible", externality="local_only")(lambda n: None)
+    action.verifier(expect=lambda **given: given)(lambda n, result, before=None: {"n": n})
+    assert "odd.act" in kernel.line.registry
+
+
+@pytest.mark.parametrize("role", ["recipients", "disjoint", "rehearse", "expect"])
+def test_rule_5_what_is_asked_about_the_arguments_takes_them(kernel: Kernel, role: str) -> None:
+    odd: Any
+    for odd in (lambda: [""], lambda m: [], *([] if role == "expect" else [5, ["a"]])):
+        with pytest.raises(UsageError) as caught:
+            _acts(kernel, lambda n: None, look=lambda n: {"n": 1}, **{role: odd})
+        assert caught.value.code == "function_unusable"
+        assert role in caught.value.failed
+
+
+@pytest.mark.parametrize(
+    "seen, wanted",
+    [
+        ({"status": None}, {"status": "paid"}),
+        ({"more": {"deep": None}}, {"more": {"deep": 1}}),
+        ({"status": "no", "more": [None]}, {"status": "yes", "more": [1]}),
+    ],
+)
+def test_rule_2_an_answer_with_a_null_in_it_proves_no_absence_and_nothing_is_repeated(
+    kernel: Kernel, tmp_path: Path, seen: dict[str, Any], wanted: dict[str, Any]
+) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    turn = append_action(kernel, ledger, seeing=lambda entry: seen, expect=wanted)("a")
+    perform(kernel, turn)
+    kernel.run()
+    assert (ledger.count("a"), turn.state) == (1, "recovery_required")
+
+
+def test_rule_2_a_null_that_is_expected_is_a_value_like_any_other(kernel: Kernel, tmp_path: Path) -> None:
+    here = [True]
+    action = _acts(
+        kernel, lambda n: here.clear(), look=lambda n: {"owner": n if here else None}, expect={"owner": None}
+    )
+    turn = action(1)
+    perform(kernel, turn)
+    assert turn.state == "completed"
+
+
+def test_rule_4_what_a_verifier_changes_in_the_result_is_not_what_is_sealed(kernel: Kernel) -> None:
+    done: list[int] = []
+
+    def look(n: int, result: Any) -> dict[str, int]:
+        if result is not None:
+            result["n"] = "another"
+        return {"n": len(done)}
+
+    turn = _acts(kernel, lambda n: {"n": done.append(n) or n}, look=look)(1)
+    perform(kernel, turn)
+    receipt = turn.receipt()
+    assert receipt is not None
+    assert receipt.native_result == {"n": 1}
+
+
+class _Text(str):
+    pass
+
+
+class _Count(int):
+    pass
+
+
+def test_texts_and_numbers_of_a_class_of_their_own_are_kept_as_plain_ones(kernel: Kernel) -> None:
+    done: list[int] = []
+    turn = _acts(
+        kernel,
+        lambda n: {"id": _Text("x"), "n": done.append(n) or _Count(n), _Text("k"): [_Text("y")]},
+        look=lambda n: {"n": _Count(len(done)), "name": _Text("x")},
+        expect={"n": 1, "name": "x"},
+    )(1)
+    perform(kernel, turn)
+    receipt = turn.receipt()
+    assert receipt is not None
+    assert (turn.state, receipt.native_result) == ("completed", {"id": "x", "n": 1, "k": ["y"]})

@@ -159,3 +159,9 @@ def test_an_unknown_id_is_refused_by_name_with_the_nearest_ids(tmp_path: Path) -
     hidden = registry.find("files.write\u200b")
     assert isinstance(hidden, Refused)
     assert hidden.facts["capability"] == "files.write⟨U+200B⟩"
+
+
+@pytest.mark.parametrize("name", ["outbox.mark", "model.small", "actum.look"])
+def test_rule_5_a_name_that_the_kernel_uses_itself_is_nobody_elses(name: str) -> None:
+    made = Made(info=msgspec.structs.replace(INFO, id=name), executor=Acts(), verifier=Looks())
+    assert code_of(made) == "capability_id_reserved"

@@ -592,6 +592,50 @@ def test_rule_2_what_was_confirmed_of_another_version_of_an_action_is_not_run(tm
         assert ledger.entries() == []
 
 
+@pytest.mark.parametrize(
+    "confirmed, now, names",
+    [
+        ({}, {"reversibility": "no_mutation"}, "reversibility"),
+        ({}, {"externality": "external_mutation"}, "externality"),
+        ({}, {"effect_class": "money_legal"}, "effect_class"),
+        ({}, {"destinations": ["bank.example"]}, "destinations"),
+        ({"destinations": ["one.example"]}, {"destinations": ["two.example"]}, "destinations"),
+        ({}, {"claims": "state"}, "claims"),
+        ({}, {"executable_code": True, "privilege_level": "elevated"}, "privilege_level, executable_code"),
+    ],
+)
+def test_rule_2_what_was_confirmed_of_another_declaration_of_an_action_is_not_run(
+    tmp_path: Path, confirmed: dict[str, Any], now: dict[str, Any], names: str
+) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    with open_kernel(tmp_path) as kernel:
+        turn = append_action(kernel, ledger, **confirmed)("a")
+        kernel.confirm(turn.question_ids(), by=PERSON)
+    with open_kernel(tmp_path) as kernel:
+        append_action(kernel, ledger, **{**confirmed, **now})
+        kernel.run()
+        receipt = kernel.turn(turn.turn_id).receipt()
+        assert receipt is not None
+        assert (receipt.graded.finality.value, receipt.failure_code) == (
+            "not_attempted",
+            "capability_changed",
+        )
+        [sealed] = kernel.show(turn.turn_id)["receipts"]
+        assert sealed["native_result"] == {"refused": "capability_changed", "changed": names}
+        assert ledger.entries() == []
+
+
+def test_rule_2_what_was_confirmed_under_a_stricter_class_still_runs(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger")
+    with open_kernel(tmp_path) as kernel:
+        turn = append_action(kernel, ledger)("a")
+        kernel.confirm(turn.question_ids(), by=PERSON)
+    with open_kernel(tmp_path) as kernel:
+        append_action(kernel, ledger, effect_class="inform")
+        kernel.run()
+        assert ledger.entries() == ["a"]
+
+
 def test_rule_4_what_a_verifier_changes_in_its_arguments_the_action_does_not_get(tmp_path: Path) -> None:
     got: list[list[str]] = []
     with open_kernel(tmp_path) as kernel:

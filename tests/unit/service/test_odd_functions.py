@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from actum.model.errors import UsageError
-from actum.model.grading import ExecutorSaid
+from actum.model.grading import ExecutorSaid, LookOutcome
+from actum.model.look import Observation
 from actum.ports.executor import ExecutorReport
 from actum.testing.kernels import confirm_all, perform
 from tests.unit.service.desk import Desk
@@ -99,3 +100,56 @@ def test_a_settlement_with_a_word_nobody_knows_is_a_usage_error(desk: Desk) -> N
     with pytest.raises(UsageError) as caught:
         desk.kernel.settle("01NOSUCHROW", "nonsense", by="ann")
     assert caught.value.code == "no_such_answer"
+
+
+@pytest.mark.parametrize(
+    "member, value",
+    [("control_held", "no"), ("channel", "by mail"), ("outcome", "sure"), ("detail", [1]), ("detail", None)],
+)
+def test_rule_2_an_observation_with_a_member_of_another_kind_has_seen_nothing(
+    desk: Desk, member: str, value: Any
+) -> None:
+    given: dict[str, Any] = {"value": {"n": 1}, "outcome": LookOutcome.DEFINITE, "detail": {}, member: value}
+
+    @desk.kernel.action("odd.act", reversibility="reversible", externality="local_only")
+    def act(entry: str) -> None:
+        desk.ledger.append(entry)
+
+    act.verifier(expect={"n": 1})(lambda entry: Observation(**given))
+    turn = act("x")
+    perform(desk.kernel, turn)
+    receipt = turn.receipt()
+    assert receipt is not None
+    assert {look.outcome for look in receipt.looks} == {LookOutcome.UNCLEAR}
+    assert f"an observation whose {member} cannot be read" in str(receipt.looks[0].detail)
+    assert desk.kernel.show(turn.turn_id)["receipts"]
+
+
+@pytest.mark.parametrize(
+    "report, said, result",
+    [
+        ({"said": "rejected", "result": {"why": "closed"}}, ExecutorSaid.REJECTED, {"why": "closed"}),
+        ({"said": "sure", "result": {}}, ExecutorSaid.RAISED, {"no_report": "an ExecutorReport"}),
+        ({"said": ExecutorSaid.OK, "result": {}, "acknowledged": "no"}, ExecutorSaid.OK, {}),
+        (None, ExecutorSaid.RAISED, {"no_report": "None"}),
+    ],
+)
+def test_rule_4_what_an_executor_says_in_another_form_is_its_word_or_none(
+    desk: Desk, report: Any, said: ExecutorSaid, result: dict[str, Any]
+) -> None:
+    class Raw:
+        def hold(self, effect: Any) -> Any:
+            return SimpleNamespace(close=lambda: None)
+
+        def execute(self, dispatch: Any, held: Any) -> Any:
+            desk.ledger.append(dispatch.effect.arguments["entry"])
+            return None if report is None else ExecutorReport(**report)
+
+    turn = desk.append("x")
+    capability: Any = desk.kernel.line.registry.find("ledger.append")
+    capability.executor = Raw()
+    perform(desk.kernel, turn)
+    receipt = turn.receipt()
+    assert receipt is not None
+    assert (receipt.executor_said, receipt.native_result) == (said, result)
+    assert receipt.output_hash is None

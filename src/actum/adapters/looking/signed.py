@@ -3,7 +3,8 @@
 
 Rules
 1. The verifier returns values; digests are made here, through the one projection function.
-2. A verifier that raises, or returns what is no JSON, has not seen anything: the look is unclear and says why.
+2. A verifier that raises, or returns what is no JSON or no observation as it is declared, has not seen anything: the
+   look is unclear and says why.
 3. What is signed is the wire form of the look, bound to the effect's digest and the expected digest.
 4. Private detail is redacted before it leaves.
 """
@@ -14,6 +15,8 @@ import base64
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+import msgspec
+
 from actum.evidence.keys import Signer
 from actum.evidence.looks import look_signing_bytes
 from actum.kernel.looking import outcome_of
@@ -21,6 +24,7 @@ from actum.kernel.redaction import redact
 from actum.model import foreign
 from actum.model.action_v2 import Verifier as WireVerifier
 from actum.model.action_v2 import WireLook
+from actum.model.errors import a_kind
 from actum.model.grading import LookOutcome
 from actum.model.look import Channel, Independence, Level, Observation, SeenLook, projection_digest
 from actum.model.strict_json import JsonRefused
@@ -102,8 +106,11 @@ def _observe(
         return _unclear(why_missing or "this process has no verifier for the capability")
     try:
         seen = verifier.observe(request)
-        foreign.encode_foreign({"value": seen.value, "detail": seen.detail})
-        return seen
+        why = _malformed(seen)
+        if why is not None:
+            return _unclear(f"the verifier returned {why}")
+        value, detail = foreign.plain_copy([seen.value, seen.detail])
+        return msgspec.structs.replace(seen, value=value, detail=detail)
     except JsonRefused as error:
         return _unclear(f"the verifier returned what is no JSON: {error.message}")
     except BaseException as error:
@@ -112,6 +119,17 @@ def _observe(
             raise
         # Rule 2: whatever a verifier raises, a cancelled task too, it did not see.
         return _unclear(f"the verifier raised {type(error).__name__}")
+
+
+def _malformed(seen: object) -> str | None:
+    """Return what is wrong with the form of an observation: nothing checks it when it is made."""
+    if not isinstance(seen, Observation):
+        return f"{a_kind(seen)} and no observation"
+    kinds: dict[str, type] = {
+        "outcome": LookOutcome, "detail": dict, "control_held": bool, "channel": Channel,
+    }  # fmt: skip
+    wrong = [name for name, kind in kinds.items() if not isinstance(getattr(seen, name), kind)]
+    return f"an observation whose {' and '.join(wrong)} cannot be read" if wrong else None
 
 
 def _unclear(why: str) -> Observation:
