@@ -29,7 +29,7 @@ FAILING = {
     "no maildir": ("submit", "."),
     "store there": ("init",),
     "not moved": ("adopt",),
-    "no bundle": ("project", "delete", "--bundle", "absent"),
+    "no bundle": ("project", "delete", "--yes", "--bundle", "absent"),
     "no process": ("project", "add", "absent.yaml"),
     "somebody else": ("refuse", "01NOPE", "--as", "nobody-here"),
 }
@@ -123,7 +123,7 @@ def test_o91_a_failed_removal_says_that_nothing_was_removed_and_nothing_was(desk
     desk.submit({**ITEM, "key": "later"})
     desk.good("run")
     before = everything(desk.place)
-    answer = desk("project", "delete", "--bundle", bundle)
+    answer = desk("project", "delete", "--yes", "--bundle", bundle)
     failed, state, _ = answer.three()
     assert answer.code == 1
     assert failed.startswith("the project was not removed")
@@ -132,7 +132,7 @@ def test_o91_a_failed_removal_says_that_nothing_was_removed_and_nothing_was(desk
     assert len(desk.good("activity", "--json").lines()) == 2
     # With the whole record outside it goes, and the record outside verifies without it.
     desk.good("export", "-o", bundle)
-    desk.good("project", "delete", "--bundle", bundle)
+    desk.good("project", "delete", "--yes", "--bundle", bundle)
     assert not desk.place.exists()
     desk.good("verify", bundle, "--trust", f"{bundle}.trust.json", "--min-size", "2")
 
@@ -141,7 +141,7 @@ def test_o91_a_store_with_something_open_is_not_removed(desk: Desk) -> None:
     bundle = exported(desk)
     desk.propose()
     desk.good("export", "-o", bundle)
-    answer = desk("project", "delete", "--bundle", bundle)
+    answer = desk("project", "delete", "--yes", "--bundle", bundle)
     assert answer.code == 1
     assert "something is open" in answer.three()[0]
     assert desk.place.exists()
@@ -156,7 +156,7 @@ def test_o93_a_store_that_is_gone_is_not_said_to_be_there(desk: Desk, monkeypatc
 
     with monkeypatch.context() as patch:
         patch.setattr("actum.bootstrap.project.os.rename", lose)
-        answer = desk("project", "delete", "--bundle", bundle)
+        answer = desk("project", "delete", "--yes", "--bundle", bundle)
     assert answer.code == 5
     assert "Nothing unverified was removed" not in answer.three()[1]
     assert "does not hold a whole store" in answer.three()[1]

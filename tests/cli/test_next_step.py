@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from actum.model.errors import EnvironmentFault
@@ -159,3 +160,54 @@ def test_the_refusals_of_a_confirm_are_in_its_json(desk: Desk) -> None:
     desk.submit(*[{"work_type": "agent.action", "subject": subject}] * 2)
     first, second = desk.good("confirm", *desk.ids(), "--yes", "--json").lines()
     assert (first["refusal"], second["refusal"]) == (None, f"duplicate_of:{first['outbox_id']}")
+
+
+def test_an_id_that_is_not_there_is_told_before_anything_is_settled(bare: Desk) -> None:
+    row = _dead(bare.folder, dispatched=True)
+    assert "no question, effect or turn nope" in bare("settle", row, "nope", "--stop").three()[0]
+    assert len(_open(bare)) == 1
+    assert bare("settle", "nope", "--acknowledge").code == 1
+
+
+def test_what_was_settled_before_an_error_is_told_with_it(bare: Desk) -> None:
+    dead = _dead(bare.folder, dispatched=True)
+    bare.good("confirm", bare.propose(), "--yes", "--wait")
+    ended = bare.good("show", bare.good("activity", "--json").lines()[0]["turn_id"], "--json").json()
+    answer = bare("settle", dead, ended["rows"][0]["outbox_id"], "--stop")
+    assert answer.code == 1
+    assert "1 effect given before it stand" in answer.three()[1]
+    assert _open(bare) == []
+
+
+def test_a_word_is_no_look_that_could_tell(bare: Desk) -> None:
+    row = _dead(bare.folder, dispatched=True)
+    assert bare.good("settle", row, "--stop", "--json").json()["could_tell"] is None
+
+
+def test_what_waits_is_stopped_before_it_leaves(desk: Desk) -> None:
+    question = desk.propose()
+    desk.good("confirm", question, "--yes")
+    looked = desk("settle", question)
+    assert "--stop" in looked.three()[2]
+    assert desk("settle", question, "--did-not").code == 1
+    assert "not_attempted" in desk.good("settle", question, "--stop").out
+    desk.good("run")
+    assert not (desk.folder / "hello.txt").exists()
+    assert "given up" in desk.good("activity").out
+
+
+def test_a_refusal_in_a_store_whose_own_key_ended_promises_no_receipt(desk: Desk) -> None:
+    question = desk.propose()
+    with desk.kernel() as kernel:
+        place = kernel.place
+        place.write_trust(
+            [
+                msgspec.structs.replace(key, revoked_at="2020-01-01T00:00:00Z")
+                if key.principal == "kernel"
+                else key
+                for key in place.trust_keys()
+            ]
+        )
+    said = desk.good("refuse", question).out
+    assert "actum run" not in said
+    assert "is revoked in the trust file" in said

@@ -405,3 +405,68 @@ def test_an_export_touches_no_other_file(desk: Desk) -> None:
     desk.good("export", "-o", "out")
     assert (desk.folder / "out.part").read_text() == "mine"
     assert not [path for path in desk.folder.iterdir() if path.name.startswith(".out")]
+
+
+@pytest.mark.parametrize(
+    "name, code",
+    [
+        ("notes.txt", "output_is_no_bundle"),
+        ("", "output_missing"),
+        ("absent/b.jsonl", "output_folder_missing"),
+    ],
+)
+def test_an_export_replaces_older_bundles_only(desk: Desk, name: str, code: str) -> None:
+    notes = desk.folder / "notes.txt"
+    notes.write_text('{"mine": 1}\n')
+    answer = desk("export", "-o", name, "--json")
+    assert (answer.code, answer.json()["error"]["code"]) == (2, code)
+    assert notes.read_text() == '{"mine": 1}\n'
+    desk.good("export", "-o", "b.jsonl")
+    desk.propose()
+    desk.good("export", "-o", "b.jsonl")
+    (desk.folder / "empty").touch()
+    desk.good("export", "-o", "empty")
+
+
+def test_an_export_to_a_dash_goes_to_standard_output(desk: Desk) -> None:
+    assert desk.good("export", "-o", "-").lines()[0]["format"] == "actum-bundle"
+    assert not (desk.folder / "-").exists()
+
+
+def test_an_export_of_nothing_gives_no_advice_that_would_fail(desk: Desk) -> None:
+    said = desk.good("export", "-o", "a b.jsonl").out
+    assert "actum verify" not in said
+    desk.good("confirm", desk.propose(), "--yes", "--wait")
+    said = desk.good("export", "-o", "a b.jsonl").out
+    assert "actum verify 'a b.jsonl' --trust" in said
+
+
+def test_an_export_with_standard_output_closed_says_so(desk: Desk) -> None:
+    script = "import sys; from actum.cli.main import run; sys.stdout = None; sys.exit(run(['export']))"
+    ended = subprocess.run(
+        [sys.executable, "-c", script], stderr=subprocess.PIPE, cwd=desk.folder, check=False
+    )
+    assert ended.returncode == 2
+    assert b"standard output is closed" in ended.stderr
+
+
+def test_a_store_is_removed_only_where_that_was_asked_for(desk: Desk) -> None:
+    desk.good("confirm", desk.propose(), "--yes", "--wait")
+    desk.good("export", "-o", "b.jsonl")
+    answer = desk("project", "delete", "--bundle", "b.jsonl", "--json")
+    assert (answer.code, answer.json()["error"]["code"]) == (2, "delete_needs_yes")
+    assert desk.place.exists()
+    assert not (desk.folder / "b.jsonl.trust.json").exists()
+    desk.good("project", "delete", "--bundle", "b.jsonl", "--yes")
+    assert not desk.place.exists()
+
+
+def test_a_page_of_activity_goes_on_from_a_turn_that_is_there(desk: Desk) -> None:
+    desk.propose()
+    assert desk("activity", "--before", "nope").code == 1
+    assert desk.good("activity", "--before", newest(desk)).out.strip() == "No turns."
+
+
+def test_a_confirm_says_in_json_who_answered(desk: Desk) -> None:
+    [told] = desk.good("confirm", desk.propose(), "--yes", "--json").lines()
+    assert (told["state"], told["answered_by"]) == ("answered", me())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from actum.bootstrap import given
 from actum.bootstrap.opening import Opened
 from actum.bootstrap.place import Place
 from actum.bootstrap.turn import Turn
@@ -38,7 +39,8 @@ class Answering:
 
     def inbox(self, *, limit: int = 1000) -> list[Question]:
         """Return what waits for a person, oldest first."""
-        return self.line.store.read(lambda tx: tx.open_questions(limit=limit))
+        most = given.number(limit, name="limit")
+        return self.line.store.read(lambda tx: tx.open_questions(limit=most))
 
     def person(self, name: str | None = None, *, passphrase: bytes | None = None) -> Person:
         """Return who answers; somebody with a key of their own must open it, and it must be pinned."""
@@ -79,7 +81,7 @@ class Answering:
             )
         return answering.confirm(
             self.line,
-            _ids(question_ids),
+            given.ids(question_ids),
             person=self._who(by, passphrase),
             accept_unqualified=accept_unqualified,
             shown_digest=shown_digest,
@@ -89,7 +91,7 @@ class Answering:
         self, question_ids: str | Sequence[str], *, by: str | Person | None = None, reason: str = ""
     ) -> list[str]:
         """Refuse proposed effects; nothing runs, and the next run seals that nothing did."""
-        return answering.refuse(self.line, _ids(question_ids), person=self._who(by, None), reason=reason)
+        return answering.refuse(self.line, given.ids(question_ids), person=self._who(by, None), reason=reason)
 
     def judge(
         self,
@@ -132,7 +134,3 @@ class Answering:
 
     def _who(self, by: str | Person | None, passphrase: bytes | None) -> Person:
         return by if isinstance(by, Person) else self.person(by, passphrase=passphrase)
-
-
-def _ids(given: str | Sequence[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)

@@ -5,16 +5,21 @@ Rules
 1. A value outside a closed set is refused with the set.
 2. A number is a whole number and not below zero; true and false are none.
 3. A flag is True or False: a text such as "no" would count as true.
+4. Questions are named by their ids, each once: one text, or a list of them.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
 from typing import TypeVar, cast
 
 from actum.capabilities.answers import no_texts
 from actum.model.errors import UsageError, a_kind
+from actum.model.visible import visible
+from actum.model.work import Submission
 
 E = TypeVar("E", bound=enum.Enum)
 
@@ -60,11 +65,52 @@ def texts(value: object, *, name: str) -> tuple[str, ...]:
     return tuple(cast("list[str]", value))
 
 
+def ids(value: object) -> list[str]:
+    """Return the ids of questions."""
+    # Rule 4
+    found: list[object] = [value] if isinstance(value, str) else []
+    if isinstance(value, list | tuple):
+        found = list(cast("list[object]", value))
+    elif not found:
+        raise _malformed(f"the questions are {a_kind(value)}", "Give the id of a question, or a list of ids")
+    for one in found:
+        if not isinstance(one, str):
+            raise _malformed(
+                f"an id is {a_kind(one)}", "Give ids as text, such as turn.question_ids() returns"
+            )
+        if found.count(one) > 1:
+            raise _malformed(f"the id {visible(one)} is given twice", "Name each question once")
+    return cast("list[str]", found)
+
+
+def path(value: object, *, name: str) -> Path:
+    """Return a path."""
+    if not isinstance(value, str | PathLike):
+        raise _malformed(f"{name} is {a_kind(value)}", f"Give {name} as a path or a text")
+    return Path(cast("str | PathLike[str]", value))
+
+
 def members(value: object, *, name: str) -> dict[str, object]:
     """Return a fresh dict of a mapping."""
     if not isinstance(value, Mapping):
         raise _malformed(f"{name} is {a_kind(value)}", f"Give {name} as a mapping of names to values")
     return dict(cast("Mapping[str, object]", value))
+
+
+def named_texts(value: object, *, name: str) -> dict[str, str]:
+    """Return a fresh dict of a mapping of texts to texts."""
+    found = members(value, name=name)
+    for member, one in found.items():
+        text(member, name=f"a name in {name}")
+        text(one, name=f"{name}[{member!r}]")
+    return cast("dict[str, str]", found)
+
+
+def submission(value: object) -> Submission:
+    """Return a submission."""
+    if not isinstance(value, Submission):
+        raise _malformed(f"a submission is {a_kind(value)}", "Give actum.model.work.Submission objects")
+    return value
 
 
 def _malformed(failed: str, next_step: str) -> UsageError:

@@ -72,7 +72,7 @@ class Kernel(Answering):
         """
         if registering.ONLY:
             return _Registrar()
-        place = find_place(None) if path is None else Place(Path(path))
+        place = find_place(None) if path is None else Place(given.path(path, name="path"))
         if not place.exists():
             if not create:
                 raise UsageError(
@@ -173,11 +173,11 @@ class Kernel(Answering):
         The same key by the same principal is the same work: its turn is returned and nothing is done twice.
         """
         submission = Submission(
-            work_type=work_type,
-            subject=dict(subject),
-            key=key,
-            on_behalf_of=on_behalf_of,
-            attachments=None if attachments is None else dict(attachments),
+            work_type=given.text(work_type, name="work_type"),
+            subject=given.members(subject, name="subject"),
+            key=None if key is None else given.text(key, name="key"),
+            on_behalf_of=None if on_behalf_of is None else given.text(on_behalf_of, name="on_behalf_of"),
+            attachments=None if attachments is None else given.named_texts(attachments, name="attachments"),
         )
         accepted = self.submit_many([submission], principal=principal)[0]
         return Turn(self.line, accepted.turn_id)
@@ -186,7 +186,7 @@ class Kernel(Answering):
         self, submissions: Sequence[Submission], *, principal: str | None = None
     ) -> list[Accepted]:
         """Store submissions in one commit and walk each; the answers are in the order given."""
-        return submit_many(self.line, submissions, principal=principal)
+        return submit_many(self.line, [given.submission(one) for one in submissions], principal=principal)
 
     def propose(
         self,

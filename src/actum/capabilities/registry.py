@@ -26,6 +26,9 @@ _id_form = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+", re.ASCII)
 _reference_form = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
 
 
+ATTEMPTS_MAX = 1000
+WAIT_MS_MAX = 30 * 24 * 3600 * 1000
+"""No look waits longer than a month."""
 RESERVED = ("actum.", "model.", "outbox.")
 
 
@@ -122,8 +125,12 @@ def _executor_refusal(capability: Capability) -> Refused | None:
 
 
 def _limits_refusal(info: CapabilityInfo) -> Refused | None:
-    if info.attempts_max < 1 or info.timeout_ms < 1 or info.consistency_window_ms < 0:
-        return _refuse("limits_malformed", info, "Give at least one attempt and a timeout above zero")
+    if not 1 <= info.attempts_max <= ATTEMPTS_MAX:
+        return _refuse("limits_malformed", info, f"Give one attempt to {ATTEMPTS_MAX}")
+    if not (1 <= info.timeout_ms <= WAIT_MS_MAX and 0 <= info.consistency_window_ms <= WAIT_MS_MAX):
+        return _refuse(
+            "limits_malformed", info, f"Give a timeout above zero, and no time above {WAIT_MS_MAX} ms"
+        )
     return None
 
 

@@ -16,6 +16,7 @@ from actum.cli.opened import opened, store_options
 from actum.cli.render import Described, emit, table, when
 from actum.cli.waiting import stand_of
 from actum.model.activity import Activity, ActivityFilter
+from actum.service.view import unknown
 
 if TYPE_CHECKING:
     from actum.bootstrap import Kernel
@@ -55,6 +56,8 @@ def activity(
     completed turn rests on stands beside it.
     """
     with opened(store, who) as kernel:
+        if before is not None and kernel.line.store.read(lambda tx: tx.turn(before)) is None:
+            raise unknown("turn", before)
         if rungs:
             _rungs(kernel, as_json=as_json)
             return 0

@@ -20,6 +20,7 @@ from actum.cli.questions import Displayed, displayed, question_json, question_li
 from actum.cli.render import count_of, emit
 from actum.model.errors import RefusedError, UsageError
 from actum.model.visible import visible
+from actum.service.own_key import why_not_in_force
 
 if TYPE_CHECKING:
     from actum.bootstrap import Kernel
@@ -76,8 +77,8 @@ def confirm(
         refusals = kernel.line.store.read(lambda tx: [_refusal(tx, one.question) for one in shown])
         if as_json:
             for one, row, refusal in zip(shown, rows, refusals, strict=True):
-                emit({**question_json(one), "state": "answered", "outbox_id": row, "by": person.name,
-                      "refusal": refusal})  # fmt: skip
+                emit({**question_json(one), "state": "answered", "answered_by": person.name, "outbox_id": row,
+                      "by": person.name, "refusal": refusal})  # fmt: skip
         else:
             _tell(shown, refusals, person=person)
         if wait:
@@ -106,12 +107,16 @@ def refuse(
     with opened(store, who) as kernel:
         person = answering_person(kernel, who, passphrase_file=passphrase_file)
         rows = kernel.refuse(wanted, by=person, reason=reason)
+        ended = why_not_in_force(kernel.line, at_ms=kernel.line.now())
     if as_json:
         for ident, row in zip(wanted, rows, strict=True):
             emit({"question_id": ident, "outbox_id": row, "by": person.name, "reason": reason or None})
     else:
         click.echo(f"{count_of(len(rows), 'effect')} refused by {person.name}; nothing of it will run.")
-        click.echo("Next: actum run (it seals that nothing was tried)")
+        if ended is None:
+            click.echo("Next: actum run (it seals that nothing was tried)")
+        else:
+            click.echo(f"No receipt can say so: the key this store signs with {ended}. See `actum doctor`.")
     return 0
 
 

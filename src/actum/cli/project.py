@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import click
 
 from actum.cli.opened import opened, store_options
 from actum.cli.render import count_of, emit
+from actum.model.errors import RefusedError, UsageError
 
 
 @click.group("project")
@@ -40,13 +42,19 @@ def add(files: tuple[str, ...], *, store: str | None, who: str | None, as_json: 
 @click.option(
     "--bundle", required=True, metavar="FILE", help="The whole record, from `actum export -o FILE`."
 )
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @store_options
-def delete(*, bundle: str, store: str | None, who: str | None, as_json: bool) -> int:
-    """Remove the store with its keys and content, once its record is whole in a bundle and nothing is open."""
+def delete(*, bundle: str, yes: bool, store: str | None, who: str | None, as_json: bool) -> int:
+    """Remove the store with its keys and content, once its record is whole in a bundle and nothing is open.
+
+    A bundle holds digests: what was asked, done and seen is readable in the store only, and is gone with it.
+    """
     from actum.bootstrap.project import remove_store
 
     with opened(store, who) as kernel:
         folder = kernel.place.folder
+        if not yes:
+            _ask(folder, as_json=as_json)
         # Written first: without the pinned keys nobody could tell afterwards whose record the bundle is.
         kept = Path(f"{bundle}.trust.json")
         kept.write_bytes(kernel.place.trust_file.read_bytes())
@@ -57,3 +65,20 @@ def delete(*, bundle: str, store: str | None, who: str | None, as_json: bool) ->
         click.echo(f"The store {folder} was removed; its {count_of(size, 'record')} are in {bundle}.")
         click.echo(f"Next: actum verify {bundle} --trust {kept} --min-size {max(size, 1)}")
     return 0
+
+
+def _ask(folder: Path, *, as_json: bool) -> None:
+    state = f"Nothing was removed; the store is at {folder}"
+    if as_json or not sys.stdin.isatty():
+        raise UsageError(
+            "delete_needs_yes",
+            failed="removing a store outside a terminal was not asked for with --yes",
+            state=state,
+            next_step="Repeat the command with --yes; its content and keys cannot be brought back from a bundle",
+        )
+    if not click.confirm(
+        f"Remove {folder} with its keys and all content? A bundle does not bring them back.", err=True
+    ):
+        raise RefusedError(
+            "not_removed", failed="you said no", state=state, next_step="Keep it, or repeat the command"
+        )

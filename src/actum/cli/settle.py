@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from actum.cli.opened import answering_person, opened, passphrase_option, store_options
-from actum.cli.render import emit, worst
+from actum.cli.render import count_of, emit, worst
 from actum.model.delivery import OutboxState
-from actum.model.errors import UsageError
+from actum.model.errors import ActumError, UsageError
 from actum.model.grading import EffectConfidence, EffectFinality, GradePair
 from actum.model.question import Question, QuestionReason, QuestionState
 from actum.model.wording import explain_grade
@@ -69,22 +69,31 @@ def settle(
             person = answering_person(kernel, who, passphrase_file=passphrase_file)
         if acknowledge:
             return _acknowledge(kernel, ids, person=person, as_json=as_json)
+        # Every id is looked up before anything is settled.
+        rows = list(dict.fromkeys(row for ident in ids for row in _rows(kernel, ident)))
         codes: list[int] = []
-        for ident in dict.fromkeys(ids):
-            for row in _rows(kernel, ident):
+        for row in rows:
+            try:
                 settled = kernel.settle(row, word, by=person)
-                codes.append(_code(settled, word))
-                if as_json:
-                    emit({"outbox_id": row, "state": settled.state.value, "finality": settled.finality.value,
-                          "confidence": settled.confidence, "could_tell": settled.told, "word": word})  # fmt: skip
-                else:
-                    _tell(settled, word, by=None if person is None else person.name)
+            except ActumError as error:
+                if codes:
+                    error.state = (
+                        f"{count_of(len(codes), 'effect')} given before it stand as told above. {error.state}"
+                    )
+                raise
+            codes.append(_code(settled, word))
+            if as_json:
+                told = settled.told if word is None else None
+                emit({"outbox_id": row, "state": settled.state.value, "finality": settled.finality.value,
+                      "confidence": settled.confidence, "could_tell": told, "word": word})  # fmt: skip
+            else:
+                _tell(settled, word, by=None if person is None else person.name)
         return worst(codes)
 
 
 def _acknowledge(kernel: Kernel, ids: Sequence[str], *, person: Person | None, as_json: bool) -> int:
-    for ident in dict.fromkeys(ids):
-        turn_id = kernel.line.store.read(lambda tx, ident=ident: _turn_of(tx, ident))
+    turns = kernel.line.store.read(lambda tx: list(dict.fromkeys(_turn_of(tx, ident) for ident in ids)))
+    for turn_id in turns:
         kernel.acknowledge(turn_id, by=person)
         name = "" if person is None else person.name
         if as_json:
@@ -98,7 +107,11 @@ def _turn_of(tx: Tx, ident: str) -> str:
     row, question = tx.outbox(ident), tx.question(ident)
     if row is not None:
         return row.turn_id
-    return question.turn_id if question is not None else ident
+    if question is not None:
+        return question.turn_id
+    if tx.turn(ident) is None:
+        raise unknown("question, effect or turn", ident)
+    return ident
 
 
 def _rows(kernel: Kernel, ident: str) -> list[str]:

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from actum.kernel.delivery import row_after_look, why_not_again
+from actum.kernel.delivery import why_not_again
 from actum.kernel.dispatch import DispatchFacts, refuse_dispatch
 from actum.model import foreign
 from actum.model.delivery import Execution, ExecutionKind, OutboxRow, OutboxState
@@ -51,7 +51,14 @@ from actum.service.job import (
 )
 from actum.service.line import LEASE_MS, Line
 from actum.service.not_attempted import seal_not_attempted
-from actum.service.outcome import finish_execution, leave_to_look, move_after_seal, postpone, set_running
+from actum.service.outcome import (
+    finish_execution,
+    leave_to_look,
+    move_after_seal,
+    postpone,
+    set_running,
+    state_after,
+)
 from actum.service.points import AFTER_EXECUTE, BEFORE_EXECUTE, BEFORE_LOOK, commit, reach
 from actum.service.seal import seal
 from actum.service.standing import set_dispatched
@@ -173,7 +180,11 @@ def check(line: Line, job: Job) -> None:
         # The world is out of reach and nothing was dispatched: it may be later.
         job.postponed, job.why_waits = error.code, error.failed
         return
-    except Exception as error:  # Nothing was dispatched, so whatever a capability raises here is a refusal.
+    except KeyboardInterrupt:
+        raise
+    except (
+        BaseException
+    ) as error:  # Nothing was dispatched, so whatever a capability raises here is a refusal.
         job.refused = Refused(reason="hold_raised", facts={"error": type(error).__name__})
         return
     if isinstance(held, Refused):
@@ -348,10 +359,5 @@ def _settle(line: Line, tx: Tx, job: Job) -> None:
         return  # A stale epoch writes nothing: whoever took the row over has sealed it.
     finish_execution(line, tx, sealing)
     _, graded = seal(line, tx, sealing)
-    state = row_after_look(
-        graded,
-        absence_is_proof=job.capability.info.absence_is_proof,
-        attempts=row.attempts,
-        attempts_max=job.capability.info.attempts_max,
-    )
+    state = state_after(tx, row, graded, info=job.capability.info)
     move_after_seal(line, tx, row, effect=job.effect, state=state, graded=graded)

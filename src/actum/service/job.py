@@ -113,6 +113,11 @@ def last_attempt(tx: Tx, outbox_id: str) -> Execution | None:
     return next(reversed(attempts or executions), None)
 
 
+def attempts_made(tx: Tx, outbox_id: str) -> int:
+    """Return how often a row was attempted: a claim that was given back before the mark is no attempt."""
+    return sum(found.kind is not ExecutionKind.SETTLEMENT for found in tx.executions(outbox_id))
+
+
 def load_backing(tx: Tx, row: OutboxRow) -> Backing:
     """Load what a row stands on, as it is stored now."""
     origin = tx.effect_origin(row.effect_digest or "")

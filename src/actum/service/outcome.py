@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actum.kernel.delivery import backoff_ms, row_after_lost_claim
+from actum.kernel.delivery import backoff_ms, row_after_look, row_after_lost_claim
 from actum.model.activity import FailureCategory
 from actum.model.delivery import OutboxKind, OutboxRow, OutboxState
 from actum.model.effect import Effect
@@ -20,9 +20,10 @@ from actum.model.message import ExecutionMode
 from actum.model.proposal import ProposalState
 from actum.model.question import QuestionReason
 from actum.model.work import StepState
+from actum.ports.capability import CapabilityInfo
 from actum.ports.store import Tx
 from actum.service import content
-from actum.service.job import Job
+from actum.service.job import Job, attempts_made
 from actum.service.line import Line
 from actum.service.receipts import Sealing
 from actum.service.rows import ask, failed, step_settled
@@ -87,7 +88,7 @@ def dead_letter(line: Line, tx: Tx, row: OutboxRow, *, why: str) -> None:
             "capability": row.capability,
             "outbox_id": row.outbox_id,
             "why": why,
-            "attempts": row.attempts,
+            "attempts": attempts_made(tx, row.outbox_id),
             "dispatched": row.dispatched_at_ms is not None,
         }
     )
@@ -139,6 +140,23 @@ def finish_execution(line: Line, tx: Tx, sealing: Sealing) -> None:
     )
 
 
+def state_after(tx: Tx, row: OutboxRow, graded: Graded, *, info: CapabilityInfo) -> OutboxState:
+    """Return the state of a dispatched row once its look is graded; only what was attempted counts against it."""
+    failed_once = graded.pair.finality is EffectFinality.FAILED and info.attempts_max > 1
+    return row_after_look(
+        graded,
+        absence_is_proof=info.absence_is_proof,
+        attempts=attempts_made(tx, row.outbox_id) if failed_once else row.attempts,
+        attempts_max=info.attempts_max,
+    )
+
+
+def no_effect(tx: Tx, row: OutboxRow) -> str:
+    """Say why a row that was seen to have no effect is a dead letter."""
+    made = attempts_made(tx, row.outbox_id)
+    return f"no effect after {made} attempt{'' if made == 1 else 's'}"
+
+
 def move_after_seal(
     line: Line, tx: Tx, row: OutboxRow, *, effect: Effect, state: OutboxState, graded: Graded
 ) -> None:
@@ -162,7 +180,7 @@ def move_after_seal(
         set_waiting(tx, row)
         _note_wait(line, tx, row, why="the last attempt was seen to have no effect")
     elif state is OutboxState.DEAD:
-        dead_letter(line, tx, row, why=f"no effect after {row.attempts} attempts")
+        dead_letter(line, tx, row, why=no_effect(tx, row))
     elif state is OutboxState.CHECK_REQUIRED:
         _ask_check(line, tx, row, shown=_shown(row, graded))
     refresh(tx, row.turn_id, now_ms=line.now())

@@ -95,7 +95,9 @@ def _release(line: Line, tx: Tx, row: OutboxRow) -> None:
     to = row_after_lost_claim(attempts=row.attempts, attempts_max=attempts_max)
     tx.move_outbox(row.outbox_id, epoch=row.epoch, state=OutboxState.CLAIMED, to=to, not_before_ms=line.now())
     if to is OutboxState.DEAD:
-        dead_letter(line, tx, row, why=f"{row.attempts} claims ended in a stopped process")
+        dead_letter(
+            line, tx, row, why=f"claimed {row.attempts} times, and the last claim ended in a stopped process"
+        )
 
 
 def _seal_unknown(line: Line, tx: Tx, row: OutboxRow) -> None:

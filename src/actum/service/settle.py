@@ -6,9 +6,11 @@ Rules
 2. A look that can tell moves the row on; one that cannot leaves it where it is, and writes no receipt. That
    nothing happened cannot be told while whoever dispatched it may still act.
 3. A person's answer is a signed settlement grant over the receipt it settles; it stays a person's word.
-4. Happened and did-not settle the row; stop ends the wait without repeating anything.
+4. Happened and did-not settle the row; stop ends the wait without repeating anything, also the wait for another
+   attempt.
 5. An acknowledged failure says who saw it and when.
-6. A dead letter that was never dispatched is given up by a person and sealed as not attempted.
+6. A dead letter that was never dispatched is given up by a person and sealed as not attempted. So is, by a stop, what
+   still waits for its first dispatch.
 7. A look that matches settles nothing where the executor said rejected: somebody else may have done it.
 """
 
@@ -16,7 +18,6 @@ from __future__ import annotations
 
 import msgspec
 
-from actum.kernel.delivery import row_after_look
 from actum.model import foreign
 from actum.model.activity import ActivityState
 from actum.model.delivery import Execution, ExecutionKind, OutboxKind, OutboxRow, OutboxState
@@ -39,7 +40,7 @@ from actum.service.job import (
 )
 from actum.service.line import Line
 from actum.service.not_attempted import seal_not_attempted
-from actum.service.outcome import dead_letter, set_waiting, settle_step
+from actum.service.outcome import dead_letter, no_effect, set_waiting, settle_step, state_after
 from actum.service.own_key import require_own_key
 from actum.service.points import commit
 from actum.service.receipts import Sealing
@@ -47,6 +48,7 @@ from actum.service.seal import grade, seal, seal_grant
 from actum.service.standing import refresh
 from actum.service.view import unknown
 
+WAITING = (OutboxState.READY, OutboxState.RETRY_WAIT)
 ANSWERS = ("happened", "did_not", "stop")
 
 
@@ -99,10 +101,10 @@ def answer(line: Line, outbox_id: str, *, word: str, person: Person) -> Settled:
             next_step=f"Answer one of: {', '.join(ANSWERS)}",
         )
     require_own_key(line)
-    undone = line.store.read(lambda tx: _never_dispatched(tx, outbox_id))
+    undone = line.store.read(lambda tx: _never_dispatched(tx, outbox_id, word=word))
     if undone is not None:
         return _give_up(line, undone, word=word, person=person)
-    row, last, sealing = line.store.read(lambda tx: _load(line, tx, outbox_id))
+    row, last, sealing = line.store.read(lambda tx: _load(line, tx, outbox_id, stops=word == "stop"))
     sealing = msgspec.structs.replace(
         sealing,
         person_says=word,
@@ -126,10 +128,11 @@ def answer(line: Line, outbox_id: str, *, word: str, person: Person) -> Settled:
     return commit(line, "answer", work)
 
 
-def _never_dispatched(tx: Tx, outbox_id: str) -> OutboxRow | None:
+def _never_dispatched(tx: Tx, outbox_id: str, *, word: str) -> OutboxRow | None:
     row = tx.outbox(outbox_id)
-    dead = row is not None and row.state is OutboxState.DEAD and row.kind is OutboxKind.EFFECT
-    return row if dead and row is not None and row.dispatched_at_ms is None else None
+    if row is None or row.kind is not OutboxKind.EFFECT or row.dispatched_at_ms is not None:
+        return None
+    return row if row.state is OutboxState.DEAD or (word == "stop" and row.state in WAITING) else None
 
 
 def _give_up(line: Line, row: OutboxRow, *, word: str, person: Person) -> Settled:
@@ -176,7 +179,8 @@ def _never_left(row: OutboxRow) -> RefusedError:
         state=f"It is {'a dead letter' if dead else row.state.value.replace('_', ' ')}",
         next_step="Settle it with --stop, and propose it again once its world can be reached"
         if dead
-        else f"See what it waits for with `actum show {row.turn_id}`",
+        else f"See what it waits for with `actum show {row.turn_id}`, or stop it with "
+        f"`actum settle {row.outbox_id} --stop`",
     )
 
 
@@ -216,7 +220,9 @@ def acknowledge(line: Line, turn_id: str, *, person: Person) -> None:
     commit(line, "acknowledge", work)
 
 
-def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Sealing]:
+def _load(
+    line: Line, tx: Tx, outbox_id: str, *, stops: bool = False
+) -> tuple[OutboxRow, ReceiptRow, Sealing]:
     row = tx.outbox(outbox_id)
     receipts = tx.receipts_of_row(outbox_id) if row is not None else []
     if row is None:
@@ -225,7 +231,8 @@ def _load(line: Line, tx: Tx, outbox_id: str) -> tuple[OutboxRow, ReceiptRow, Se
         raise _never_left(row)
     last = receipts[-1]
     open_ended = last.graded_finality == EffectFinality.INITIATED.value
-    if row.state not in (OutboxState.CHECK_REQUIRED, OutboxState.DEAD) and not open_ended:
+    waits = stops and row.state is OutboxState.RETRY_WAIT
+    if row.state not in (OutboxState.CHECK_REQUIRED, OutboxState.DEAD) and not open_ended and not waits:
         raise RefusedError(
             "already_settled",
             failed=f"effect {outbox_id} is {row.state.value} and graded {last.graded_finality}",
@@ -323,7 +330,7 @@ def _write(line: Line, tx: Tx, row: OutboxRow, sealing: Sealing) -> Settled:
     if state is OutboxState.SETTLED:
         settle_step(tx, row, effect=sealing.effect)
     elif state is OutboxState.DEAD and row.state is not OutboxState.DEAD:
-        dead_letter(line, tx, row, why=f"no effect after {row.attempts} attempts")
+        dead_letter(line, tx, row, why=no_effect(tx, row))
     line.event(
         tx, "settled", turn_id=row.turn_id,
         body={"outbox_id": row.outbox_id, "state": state.value, "finality": graded.pair.finality.value},
@@ -340,10 +347,7 @@ def _state_after(line: Line, tx: Tx, row: OutboxRow, *, graded: Graded, word: st
         return OutboxState.SETTLED  # Rule 4
     if row.state is OutboxState.SETTLED:
         return OutboxState.SETTLED
-    info = load_job(line, tx, row).capability.info
-    return row_after_look(
-        graded, absence_is_proof=info.absence_is_proof, attempts=row.attempts, attempts_max=info.attempts_max
-    )
+    return state_after(tx, row, graded, info=load_job(line, tx, row).capability.info)
 
 
 def _close_questions(line: Line, tx: Tx, row: OutboxRow, sealing: Sealing) -> None:

@@ -146,7 +146,9 @@ def _describe(
         return capability.describe(arguments, context=context)
     except ActumError as error:
         return Refused(reason=error.code, facts=error.facts)
-    except Exception as error:  # A describer of somebody else's may raise anything; nothing was done yet.
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # A describer of somebody else's may raise anything; nothing was done yet.
         return Refused(reason="describe_raised", facts={"error": type(error).__name__})
 
 
@@ -197,7 +199,9 @@ def _qualify(
     try:
         found = capability.rehearse(view)
         result, reason, method, detail = found.result, found.reason, found.method, found.detail
-    except Exception as error:  # A rehearsal that breaks is a rehearsal that failed, whatever it raised.
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # A rehearsal that breaks is a rehearsal that failed, whatever it raised.
         result, reason = QualificationResult.FAILED, f"the rehearsal raised {type(error).__name__}"
         method, detail = "none", {}
     return Qualification(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import sys
 from pathlib import Path
@@ -507,3 +508,51 @@ def test_texts_and_numbers_of_a_class_of_their_own_are_kept_as_plain_ones(kernel
     receipt = turn.receipt()
     assert receipt is not None
     assert (turn.state, receipt.native_result) == ("completed", {"id": "x", "n": 1, "k": ["y"]})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda kernel: kernel.confirm(None),
+        lambda kernel: kernel.confirm({}),
+        lambda kernel: kernel.confirm([1]),
+        lambda kernel: kernel.confirm(["a", "a"]),
+        lambda kernel: kernel.refuse(5),
+        lambda kernel: kernel.submit(1, {}),
+        lambda kernel: kernel.submit("note", 2),
+        lambda kernel: kernel.submit("note", {}, key=5),
+        lambda kernel: kernel.submit("note", {}, attachments={"a": 1}),
+        lambda kernel: kernel.submit_many([1]),
+        lambda kernel: kernel.inbox(limit="x"),
+        lambda kernel: kernel.inbox(limit=-1),
+        lambda kernel: Kernel.open(5),
+    ],
+)
+def test_what_is_given_in_another_form_is_a_usage_error_and_nothing_else(kernel: Kernel, call: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        call(kernel)
+    assert caught.value.code == "argument_malformed"
+    assert len(caught.value.sentences()) == 3
+
+
+@pytest.mark.parametrize("limits", [{"consistency_window_ms": 10**40}, {"attempts_max": 10**6}])
+def test_a_wait_or_a_count_without_end_is_refused_where_it_is_declared(
+    kernel: Kernel, limits: dict[str, int]
+) -> None:
+    with pytest.raises(RefusedError, match="limits_malformed"):
+        _acts(kernel, lambda n: None, look=lambda n: {"n": 1}, **limits)
+
+
+@pytest.mark.parametrize("role", ["expect", "recipients", "disjoint"])
+@pytest.mark.parametrize("raised", [SystemExit, asyncio.CancelledError])
+def test_what_a_function_about_the_arguments_raises_refuses_its_own_proposal_only(
+    kernel: Kernel, role: str, raised: type[BaseException]
+) -> None:
+    def odd(n: int) -> Any:
+        if n == 1:
+            raise raised
+        return {"n": 1} if role == "expect" else []
+
+    action = _acts(kernel, lambda n: None, look=lambda n: {"n": 1}, **{role: odd})
+    assert action(1).activity().failure_reason == "odd.act: describe_raised"
+    assert len(action(2).question_ids()) == 1

@@ -218,3 +218,77 @@ def test_an_effect_that_is_under_way_is_not_said_never_to_have_left(shop: Shop) 
         shop.kernel.settle(shop.row(turn).outbox_id, by=PERSON)
     assert caught.value.code == "effect_under_way"
     assert "dispatched" in caught.value.sentences()[1]
+
+
+def test_rule_4_a_stop_ends_the_wait_for_another_attempt(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "here", acting=lambda _: None)
+    turn = shop.done("a")
+    row = shop.row(turn)
+    assert row.state is OutboxState.RETRY_WAIT
+    for word in ("happened", "did_not"):
+        with pytest.raises(RefusedError, match="retry_wait"):
+            shop.kernel.settle(row.outbox_id, word, by=PERSON)
+    shop.kernel.settle(row.outbox_id, "stop", by=PERSON)
+    shop.run_later()
+    executions = shop.read(lambda tx: tx.executions(row.outbox_id))
+    assert shop.row(turn).state is OutboxState.SETTLED
+    assert [one.kind.value for one in executions] == ["effect", "settlement"]
+    assert shop.receipts(turn)[-1].person_says == "stop"
+    assert disagreements(shop.kernel) == []
+    shop.kernel.close()
+
+
+def test_rule_6_a_stop_ends_what_waits_for_its_first_dispatch(shop: Shop) -> None:
+    turn = shop.append("a")
+    [row] = shop.kernel.confirm(turn.question_ids(), by=PERSON)
+    shop.restart()  # What this process had claimed for itself waits again.
+    shop.kernel.line.looker, looker = Gone(), shop.kernel.line.looker
+    shop.kernel.run()
+    shop.kernel.line.looker = looker
+    settled = shop.kernel.settle(row, "stop", by=PERSON)
+    assert (settled.state, settled.finality.value) == (OutboxState.SETTLED, "not_attempted")
+    shop.run_later()
+    assert shop.ledger.entries() == []
+    assert disagreements(shop.kernel) == []
+
+
+class Gone:
+    """A looker that is out of reach."""
+
+    def look_many(self, requests: object) -> object:
+        raise EnvironmentFault("verifier_gone", failed="gone", state="unseen", next_step="again")
+
+    look = look_many
+
+
+def test_rule_2_a_claim_that_only_waited_for_a_look_takes_no_attempt_away(tmp_path: Path) -> None:
+    done = []
+    shop = Shop(
+        tmp_path / "here",
+        acting=lambda entry: done.append(entry),
+        seeing=lambda entry: {"lines": len(done) // 3},
+        attempts_max=3,
+    )
+    turn = shop.confirmed("a")
+    shop.kernel.line.looker, looker = Gone(), shop.kernel.line.looker
+    for _ in range(4):
+        shop.run_later()
+    assert shop.row(turn).attempts >= 4
+    shop.kernel.line.looker = looker
+    for _ in range(3):
+        shop.run_later()
+    assert (done, shop.grade(turn)) == (["a", "a", "a"], ("finalized", "verified"))
+    shop.kernel.close()
+
+
+def test_rule_2_a_dead_letter_counts_the_attempts_that_were_made(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "here", acting=lambda _: None, attempts_max=2)
+    turn = shop.confirmed("a")
+    shop.kernel.line.looker, looker = Gone(), shop.kernel.line.looker
+    shop.run_later()
+    shop.kernel.line.looker = looker
+    for _ in range(3):
+        shop.run_later()
+    assert shop.row(turn).state is OutboxState.DEAD
+    assert turn.activity().failure_reason == "dead letter: no effect after 2 attempts"
+    shop.kernel.close()
