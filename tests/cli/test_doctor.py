@@ -92,11 +92,11 @@ def cut_log(desk: Desk) -> None:
         store.write(old.read())
 
 
-def revoke_own_key(desk: Desk) -> None:
-    """Revoke the key that the store signs with."""
+def revoke_own_key(desk: Desk, role: str = "kernel") -> None:
+    """Revoke the key that the store signs with, or another of its own."""
     trust = json.loads((desk.place / "trust.json").read_text())
     for key in trust["keys"]:
-        if "kernel" in key["roles"]:
+        if role in key["roles"]:
             key["revoked_at"] = "2020-01-01T00:00:00Z"
     (desk.place / "trust.json").write_text(json.dumps(trust))
 
@@ -105,6 +105,7 @@ BROKEN: dict[str, tuple[Callable[[Desk], None], int, str]] = {
     "key_file_open_to_others": (open_key, 5, "problem"),
     "writable_by_others": (writable_trust, 1, "problem"),
     "kernel_key_not_in_force": (revoke_own_key, 1, "problem"),
+    "verifier_key_not_in_force": (lambda desk: revoke_own_key(desk, "verifier"), 1, "problem"),
     "drafts_left": (leave_draft, 1, "problem"),
     "store_moved": (copy_store, 1, "problem"),
     "process_file_refused": (break_process, 1, "problem"),

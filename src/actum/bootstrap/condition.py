@@ -21,12 +21,13 @@ from actum.adapters.machine.host import user_name
 from actum.adapters.store.engine import sqlite_in_use
 from actum.bootstrap.kernel import Kernel
 from actum.bootstrap.opening import newest_ms
-from actum.bootstrap.place import PERSON, Place
+from actum.bootstrap.place import PERSON, VERIFIER, Place
 from actum.model.errors import ActumError
+from actum.model.trust import KeyRole
 from actum.service.doctor import Finding, Machine, Severity, examine, of_error, problem, worst_first
 from actum.service.drafts import left_behind
 from actum.service.export import signers
-from actum.service.own_key import NEXT, why_not_in_force
+from actum.service.own_key import NEXT, why_key_not_in_force, why_not_in_force
 
 
 class Examined(NamedTuple):
@@ -85,6 +86,14 @@ def _signers(kernel: Kernel) -> Iterator[Finding]:
     if why is not None:
         keyid = kernel.line.kernel_key.keyid
         yield problem("kernel_key_not_in_force", f"the key this store signs with ({keyid}) {why}", NEXT)
+    half = kernel.place.keys.public(VERIFIER)
+    why = why_key_not_in_force(kernel.line, half.keyid, role=KeyRole.VERIFIER, at_ms=_wall_ms())
+    if why is not None:
+        yield problem(
+            "verifier_key_not_in_force",
+            f"the key that looks are signed with ({half.keyid}) {why}: no look counts, so nothing is observed",
+            "If that is a mistake, correct its entry in trust.json; if the key was stolen, make a new store",
+        )
     pinned = kernel.line.trust.entries
     for keyid in sorted(signers(kernel.line) - set(pinned)):
         yield problem(

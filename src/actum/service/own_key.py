@@ -16,7 +16,7 @@ from actum.service.line import Line
 
 _HOW = {
     None: "is not in the trust file",
-    KeyFault.ROLE: "has no role `kernel` in the trust file",
+    KeyFault.ROLE: "does not have its role in the trust file",
     KeyFault.EXPIRED: "is not within its time in the trust file",
     KeyFault.REVOKED: "is revoked in the trust file",
 }
@@ -28,10 +28,15 @@ NEXT = (
 
 def why_not_in_force(line: Line, *, at_ms: int) -> str | None:
     """Return what keeps the kernel's key from sealing anything at a time, or None (rule 2)."""
-    entry = line.trust.find(line.kernel_key.keyid)
+    return why_key_not_in_force(line, line.kernel_key.keyid, role=KeyRole.KERNEL, at_ms=at_ms)
+
+
+def why_key_not_in_force(line: Line, keyid: str, *, role: KeyRole, at_ms: int) -> str | None:
+    """Return what keeps a key of this store from signing in its role at a time, or None."""
+    entry = line.trust.find(keyid)
     if entry is None:
         return _HOW[None]
-    fault = key_fault(entry, roles=frozenset({KeyRole.KERNEL}), at_ms=at_ms)
+    fault = key_fault(entry, roles=frozenset({role}), at_ms=at_ms)
     return None if fault is None else _HOW[fault]
 
 

@@ -19,7 +19,7 @@ REVOKED = {"revoked_at": "2020-01-01T00:00:00Z"}
 BOUNDS: list[tuple[dict[str, Any], str]] = [
     (REVOKED, "is revoked"),
     ({"not_after": "2020-01-01T00:00:00Z"}, "is not within its time"),
-    ({"roles": (KeyRole.LOG,)}, "has no role"),
+    ({"roles": (KeyRole.LOG,)}, "does not have its role"),
 ]
 
 
