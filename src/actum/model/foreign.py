@@ -33,6 +33,7 @@ Foreign = object
 _TEXT = {str}
 _QUICK_INT = 10**18
 _keeps_order = msgspec.json.Encoder(order=None)
+_any = msgspec.json.Decoder()
 
 
 def from_plain(value: object, *, path: str = "") -> Any:
@@ -60,7 +61,10 @@ def plain_copy(value: object) -> Any:
 
     Raises JsonRefused as `from_plain` does.
     """
-    return to_plain(from_plain(value))
+    try:
+        return _quick_copy(value, 0)
+    except _Unusual:
+        return to_plain(from_plain(value))
 
 
 def encode_foreign(value: Foreign) -> bytes:
@@ -85,10 +89,21 @@ def decode_foreign(data: bytes) -> Any:
 
     Raises JsonRefused `not_json` where `data` are not the canonical bytes of any foreign value.
     """
-    value = _from_canonical_form(parse_foreign(data))
+    try:
+        return _quick_value(data, plain=False)
+    except _Unusual:
+        value = _from_canonical_form(parse_foreign(data))
     if encode_foreign(value) != data:
         raise JsonRefused("not_json", path="", message="these are not canonical bytes of foreign JSON")
     return value
+
+
+def decode_plain(data: bytes) -> Any:
+    """Return the value whose canonical bytes are `data` in plain types: `to_plain` of `decode_foreign`."""
+    try:
+        return _quick_value(data, plain=True)
+    except _Unusual:
+        return to_plain(decode_foreign(data))
 
 
 def dump_foreign(value: Foreign) -> bytes:
@@ -176,6 +191,63 @@ def _quick_form(value: object, depth: int) -> object:
         return {key: _quick_form(members[key], depth + 1) for key in sorted(members)}
     if kind is list or kind is tuple:
         return [_quick_form(item, depth + 1) for item in cast("list[object]", value)]
+    raise _Unusual
+
+
+def _quick_copy(value: object, depth: int) -> object:
+    # As `_quick_form`: small values of exactly the plain types, which need no second form in between.
+    kind = type(value)
+    if kind is str:
+        if not cast(str, value).isascii():
+            raise _Unusual
+        return value
+    if value is None or kind is bool or (kind is int and -_QUICK_INT < cast(int, value) < _QUICK_INT):
+        return value
+    if depth >= MAX_DEPTH:
+        raise _Unusual
+    if kind is dict:
+        members = cast("dict[str, object]", value)
+        if set(map(type, members)) - _TEXT or not "".join(members).isascii():
+            raise _Unusual
+        return {key: _quick_copy(member, depth + 1) for key, member in members.items()}
+    if kind is list or kind is tuple:
+        return [_quick_copy(item, depth + 1) for item in cast("list[object]", value)]
+    raise _Unusual
+
+
+def _quick_value(data: bytes, *, plain: bool) -> Any:
+    # Bytes that the encoder gives back are canonical where every key stands in its order and every number is written
+    # as one. What is refused, and what is rare, is left to the slow way.
+    try:
+        form: object = _any.decode(data)
+        if _keeps_order.encode(form) != data:
+            raise _Unusual
+        return _value_of(form, 0, plain=plain)
+    except (msgspec.MsgspecError, JsonRefused, RecursionError, UnicodeError) as error:
+        raise _Unusual from error
+
+
+def _value_of(form: object, depth: int, *, plain: bool) -> object:
+    kind = type(form)
+    if kind is str or form is None or kind is bool:
+        return form
+    if depth >= MAX_DEPTH:
+        raise _Unusual
+    if kind is dict:
+        members = cast("dict[str, object]", form)
+        if len(members) == 1:
+            text = members.get("$num")
+            if type(text) is str:
+                number = ForeignNumber(text)
+                return number.to_plain() if plain else number
+            if "$num" in members or "$obj" in members:
+                raise _Unusual
+        keys = list(members)
+        if keys != sorted(keys) or not "".join(keys).isascii():
+            raise _Unusual
+        return {key: _value_of(member, depth + 1, plain=plain) for key, member in members.items()}
+    if kind is list:
+        return [_value_of(item, depth + 1, plain=plain) for item in cast("list[object]", form)]
     raise _Unusual
 
 

@@ -129,9 +129,9 @@ def load_backing(tx: Tx, row: OutboxRow) -> Backing:
     return Backing(
         row=row,
         effect=stored.sealed(),
-        arguments=foreign.to_plain(foreign.decode_foreign(stored.arguments)),
+        arguments=foreign.decode_plain(stored.arguments),
         arguments_json=stored.arguments,
-        context=foreign.to_plain(foreign.decode_foreign(stored.context)),
+        context=foreign.decode_plain(stored.context),
         grant=None if row.grant_id is None else tx.grant(row.grant_id),
         qualification=None
         if qualification is None

@@ -199,6 +199,6 @@ def _effect(line: Line, tx: Tx, record_id: str) -> dict[str, Any] | None:
         "kind": "effect",
         "effect_digest": row.effect_digest,
         "descriptor": _plain(row.descriptor),
-        "arguments": foreign.to_plain(foreign.decode_foreign(row.arguments)),
+        "arguments": foreign.decode_plain(row.arguments),
         "shown": msgspec.json.decode(row.shown),
     }

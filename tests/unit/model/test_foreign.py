@@ -5,14 +5,18 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actum.model import canonical
 from actum.model.foreign import (
     decode_foreign,
+    decode_plain,
     digest_foreign,
     dump_foreign,
     encode_foreign,
     from_plain,
+    plain_copy,
     to_plain,
 )
 from actum.model.strict_json import ForeignNumber, JsonRefused, parse_foreign
@@ -113,11 +117,23 @@ def test_printing_keeps_number_text_and_member_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"1", b'{"b":"1","a":"1"}', b'{"$obj":{"a":"1"}}', b'["a" ]', b'{"$num":"01"}']
+    "data",
+    [
+        b"1",
+        b"[1]",
+        b'{"a":1}',
+        b'{"a":"1","a":"1"}',
+        b'["\\u0041"]',
+        b'{"b":"1","a":"1"}',
+        b'{"$obj":{"a":"1"}}',
+        b'["a" ]',
+        b'{"$num":"01"}',
+    ],
 )
 def test_bytes_that_no_foreign_value_has_are_not_taken_back(data) -> None:
-    with pytest.raises(canonical.UsageError):
-        decode_foreign(data)
+    for decode in (decode_foreign, decode_plain):
+        with pytest.raises(canonical.UsageError):
+            decode(data)
 
 
 def test_a_number_is_frozen_and_equal_only_to_its_own_text() -> None:
@@ -131,3 +147,35 @@ def test_a_number_is_frozen_and_equal_only_to_its_own_text() -> None:
     for text in ("", "01", "+1", ".5", "1.", "NaN", "1\n", "١", "0x1"):
         with pytest.raises(canonical.UsageError):
             ForeignNumber(text)
+
+
+_KEYS = st.text(max_size=3) | st.sampled_from(["$num", "$obj", "a", "\u00e9", "\U0001f600", "\uffff"])
+_NUMBERS = (
+    st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.decimals(allow_nan=False, places=2)
+)
+_PLAIN = st.recursive(
+    st.none() | st.booleans() | st.text(max_size=5) | _NUMBERS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(_PLAIN)
+def test_the_quick_ways_give_what_the_slow_ways_give(value: Any) -> None:
+    try:
+        slow = from_plain(value)
+    except JsonRefused:
+        for quick in (plain_copy, encode_foreign):
+            with pytest.raises(JsonRefused):
+                quick(value)
+        return
+    data = encode_foreign(value)
+    assert decode_foreign(data) == slow
+    assert _told(plain_copy(value)) == _told(decode_plain(data)) == _told(to_plain(slow))
+
+
+def _told(value: Any) -> str:
+    """A value with its types and without an order of members: 1, 1.0 and True are equal and not the same."""
+    if isinstance(value, dict):
+        return repr(sorted((key, _told(member)) for key, member in value.items()))
+    return repr([_told(item) for item in value]) if isinstance(value, list) else repr(value)

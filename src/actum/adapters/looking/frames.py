@@ -71,7 +71,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     def request(self) -> LookRequest:
         """Return the request that travelled."""
-        values = foreign.to_plain(foreign.decode_foreign(self.values))
+        values = foreign.decode_plain(self.values)
         return msgspec.structs.replace(self.bare, **values)
 
 
@@ -104,7 +104,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     def look(self) -> SeenLook:
         """Return the look that travelled."""
-        detail = foreign.to_plain(foreign.decode_foreign(self.detail))
+        detail = foreign.decode_plain(self.detail)
         return msgspec.structs.replace(self.bare, detail=detail)
 
 

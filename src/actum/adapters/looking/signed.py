@@ -31,6 +31,7 @@ from actum.model.strict_json import JsonRefused
 from actum.ports.verifier import LookRequest, Phase, Verifier
 
 UNKNOWN = "actum.no_verifier"
+KINDS: dict[str, type] = {"outcome": LookOutcome, "detail": dict, "control_held": bool, "channel": Channel}
 
 
 def make_look(
@@ -65,12 +66,13 @@ def make_look(
     named = WireVerifier(
         id=UNKNOWN if verifier is None else verifier.id, version="0" if verifier is None else verifier.version
     )
+    at = _instant(now_ms)
     wire = WireLook(
         before=request.before_digest,
         observed=observed,
         outcome=outcome,
         verifier=named,
-        at=_instant(now_ms),
+        at=at,
         keyid=signer.keyid,
     )
     # Rule 3: what stood before is no evidence of what happened after, so only later looks are worth a signature.
@@ -83,7 +85,7 @@ def make_look(
         outcome=outcome,
         verifier_id=named.id or UNKNOWN,
         verifier_version=named.version or "0",
-        at=_instant(now_ms),
+        at=at,
         keyid=signer.keyid,
         sig=sig,
         control_held=seen.control_held,
@@ -125,10 +127,7 @@ def _malformed(seen: object) -> str | None:
     """Return what is wrong with the form of an observation: nothing checks it when it is made."""
     if not isinstance(seen, Observation):
         return f"{a_kind(seen)} and no observation"
-    kinds: dict[str, type] = {
-        "outcome": LookOutcome, "detail": dict, "control_held": bool, "channel": Channel,
-    }  # fmt: skip
-    wrong = [name for name, kind in kinds.items() if not isinstance(getattr(seen, name), kind)]
+    wrong = [name for name, kind in KINDS.items() if not isinstance(getattr(seen, name), kind)]
     return f"an observation whose {' and '.join(wrong)} cannot be read" if wrong else None
 
 
