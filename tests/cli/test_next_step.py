@@ -211,3 +211,19 @@ def test_a_refusal_in_a_store_whose_own_key_ended_promises_no_receipt(desk: Desk
     said = desk.good("refuse", question).out
     assert "actum run" not in said
     assert "is revoked in the trust file" in said
+
+
+def test_a_confirm_of_another_programs_action_names_that_program(desk: Desk) -> None:
+    told = desk.good("confirm", _proposed_elsewhere(desk), "--yes").out
+    assert "Next: run the program that registers ledger.append" in told
+    assert "actum run" not in told
+    assert "Next: actum run" in desk.good("confirm", desk.propose(), "--yes").out
+
+
+def test_what_changed_in_a_declaration_is_named_where_it_kept_an_effect_from_running(desk: Desk) -> None:
+    desk.good("confirm", _proposed_elsewhere(desk), "--yes")
+    with open_kernel(desk.folder) as kernel:
+        append_action(kernel, Ledger(desk.folder / "ledger"), destinations=["elsewhere"], claims="state")
+        kernel.run()
+    turn = desk.good("activity", "--json").lines()[0]["turn_id"]
+    assert "not carried out: capability changed (claims, destinations)" in desk.good("explain", turn).out

@@ -81,10 +81,11 @@ def confirm(
                       "by": person.name, "refusal": refusal})  # fmt: skip
         else:
             _tell(shown, refusals, person=person)
+        turns = list(dict.fromkeys(one.question.turn_id for one in shown))
         if wait:
-            return _wait(kernel, shown, as_json=as_json)
+            return waiting.tell(kernel, waiting.wait_for(kernel, turns), as_json=as_json)
         if not as_json:
-            click.echo("Next: actum run")
+            waiting.tell_next(kernel, waiting.activities(kernel, turns))
         return 0
 
 
@@ -189,8 +190,3 @@ def _ask(count: int, *, as_json: bool) -> None:
             state="Nothing was confirmed and the question is still open",
             next_step="Use `actum refuse` to close it, or confirm it later",
         )
-
-
-def _wait(kernel: Kernel, shown: Sequence[Displayed], *, as_json: bool) -> int:
-    turns = list(dict.fromkeys(one.question.turn_id for one in shown))
-    return waiting.tell(kernel, waiting.wait_for(kernel, turns), as_json=as_json)

@@ -141,7 +141,7 @@ def _effect(one: Record) -> Iterator[str]:
         for line in shown["lines"]:
             yield from effect_line(line, indent="  ")
     if proposal["refusal"]:
-        yield f"  not carried out: {visible(proposal['refusal'].replace('_', ' '))}"
+        yield f"  not carried out: {visible(proposal['refusal'].replace('_', ' '))}{_changed(one)}"
     yield from _grant(one["grant"], row=one["row_state"])
     for receipt in one["receipts"]:
         yield from receipt_lines(receipt, indent="  ")
@@ -149,6 +149,13 @@ def _effect(one: Record) -> Iterator[str]:
             yield f"    {INDEPENDENCE[Level(level)]}"
     if one["row_state"] is not None and not one["receipts"]:
         yield f"  not carried out yet: {one['row_state'].replace('_', ' ')}"
+
+
+def _changed(one: Record) -> str:
+    """Say what of an action's declaration is not as it was confirmed."""
+    results = [receipt["native_result"] for receipt in one["receipts"]]
+    found = next((result["changed"] for result in results if result and "changed" in result), "")
+    return f" ({visible(str(found)).replace('_', ' ')})" if found else ""
 
 
 def _grant(grant: Record | None, *, row: str | None) -> Iterator[str]:

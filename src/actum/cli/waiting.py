@@ -41,7 +41,7 @@ def wait_for(kernel: Kernel, turn_ids: Sequence[str], *, patience_s: float = PAT
             if fault.code != "runner_elsewhere":
                 raise
             ours = False
-        found = [_activity(kernel, turn_id) for turn_id in turn_ids]
+        found = activities(kernel, turn_ids)
         moving = {one.turn_id for one in found if moves(one)}
         # Rule 3
         if ours:
@@ -81,15 +81,20 @@ def tell(kernel: Kernel, found: Sequence[Activity], *, as_json: bool) -> int:
                   "failure_reason": one.failure_reason, "open_questions": one.open_questions})  # fmt: skip
     else:
         show(found)
-        _next(kernel, found)
+        tell_next(kernel, found)
     return worst(map(code_of, found))
+
+
+def activities(kernel: Kernel, turn_ids: Iterable[str]) -> list[Activity]:
+    """Return how some turns stand now."""
+    return [_activity(kernel, turn_id) for turn_id in turn_ids]
 
 
 def show_turns(kernel: Kernel, turn_ids: Sequence[str]) -> None:
     """Print how some turns stand now, and what to do next."""
-    found = [_activity(kernel, turn_id) for turn_id in turn_ids]
+    found = activities(kernel, turn_ids)
     show(found)
-    _next(kernel, found)
+    tell_next(kernel, found)
 
 
 def show(found: Sequence[Activity]) -> None:
@@ -110,7 +115,8 @@ def stand_of(activity: Activity) -> str:
     return f"{state} ({'; '.join(notes)})" if notes else state
 
 
-def _next(kernel: Kernel, found: Sequence[Activity]) -> None:
+def tell_next(kernel: Kernel, found: Sequence[Activity]) -> None:
+    """Print what to do next, as some turns stand now."""
     moving = [one.turn_id for one in found if moves(one)]
     elsewhere = strangers(kernel, moving)
     if any(one.open_questions for one in found):
