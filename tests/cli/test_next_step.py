@@ -190,7 +190,9 @@ def test_what_waits_is_stopped_before_it_leaves(desk: Desk) -> None:
     looked = desk("settle", question)
     assert "--stop" in looked.three()[2]
     assert desk("settle", question, "--did-not").code == 1
-    assert "not_attempted" in desk.good("settle", question, "--stop").out
+    turn = desk.good("activity", "--json").lines()[0]["turn_id"]
+    assert desk("settle", turn).code == 2
+    assert "not_attempted" in desk.good("settle", turn, "--stop").out
     desk.good("run")
     assert not (desk.folder / "hello.txt").exists()
     assert "given up" in desk.good("activity").out

@@ -18,6 +18,7 @@ from actum.model.errors import ActumError, UsageError
 from actum.model.grading import EffectConfidence, EffectFinality, GradePair
 from actum.model.question import Question, QuestionReason, QuestionState
 from actum.model.wording import explain_grade
+from actum.service.settle import WAITING
 from actum.service.view import unknown
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def settle(
         if acknowledge:
             return _acknowledge(kernel, ids, person=person, as_json=as_json)
         # Every id is looked up before anything is settled.
-        rows = list(dict.fromkeys(row for ident in ids for row in _rows(kernel, ident)))
+        rows = list(dict.fromkeys(row for ident in ids for row in _rows(kernel, ident, stops=stop)))
         codes: list[int] = []
         for row in rows:
             try:
@@ -114,8 +115,9 @@ def _turn_of(tx: Tx, ident: str) -> str:
     return ident
 
 
-def _rows(kernel: Kernel, ident: str) -> list[str]:
-    """Return the rows an id means: itself, a question's, or the unsettled ones of a turn."""
+def _rows(kernel: Kernel, ident: str, *, stops: bool) -> list[str]:
+    """Return the rows an id means: itself, a question's, or those of a turn that are unsettled or can be stopped."""
+    open_states = (*UNSETTLED, *WAITING) if stops else UNSETTLED
 
     def work(tx: Tx) -> list[str]:
         if tx.outbox(ident) is not None:
@@ -130,7 +132,7 @@ def _rows(kernel: Kernel, ident: str) -> list[str]:
             raise _asks_other(question)
         if tx.turn(ident) is None:
             raise unknown("question, effect or turn", ident)
-        rows = [row.outbox_id for row in tx.outbox_of_turn(ident) if row.state in UNSETTLED]
+        rows = [row.outbox_id for row in tx.outbox_of_turn(ident) if row.state in open_states]
         if not rows:
             raise UsageError(
                 "nothing_to_settle",
