@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from actum.bootstrap import Kernel
+from actum.bootstrap.place import Place
 from actum.cli.questions import Displayed, displayed
 from actum.model.grant import Authn
 from tests.cli.desk import EVIL, Desk, me
@@ -470,3 +471,22 @@ def test_a_page_of_activity_goes_on_from_a_turn_that_is_there(desk: Desk) -> Non
 def test_a_confirm_says_in_json_who_answered(desk: Desk) -> None:
     [told] = desk.good("confirm", desk.propose(), "--yes", "--json").lines()
     assert (told["state"], told["answered_by"]) == ("answered", me())
+
+
+def test_a_store_that_was_begun_for_somebody_is_finished_for_them_only(bare: Desk, secret: str) -> None:
+    place = Place(bare.place)
+    place.create()
+    place.enrol("ann", passphrase=Path(secret).read_bytes().splitlines()[0])
+    assert bare("activity").code == 2
+    for other in ((), ("--as", "bob", "--passphrase-file", secret)):
+        answer = bare("init", *other)
+        assert answer.code == 2
+        assert "being made for ann" in answer.three()[0]
+    bare.good("init", "--as", "ann", "--passphrase-file", secret)
+    bare.good("confirm", bare.propose(), "--yes", "--as", "ann", "--passphrase-file", secret)
+
+
+def test_a_store_that_is_whole_is_not_begun_anew(desk: Desk) -> None:
+    Place(desk.place).create()
+    assert Place(desk.place).exists()
+    desk.good("activity")

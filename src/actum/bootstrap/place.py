@@ -108,7 +108,9 @@ class Place:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for folder in (self.keep, self.content, self.drafts, self.processes):
                 folder.mkdir(mode=0o700, exist_ok=True)
-            self._begun.touch(mode=0o600)
+            # Only where nothing lies here: whoever comes while a store is being made must not begin it anew.
+            if not self.holds_something():
+                self._begun.touch(mode=0o600)
         except OSError as error:
             raise EnvironmentFault(
                 "place_unwritable",

@@ -67,6 +67,14 @@ def init(
             next_step="Use it, give another --store, or enrol one more person with --person NAME",
         )
     name = who or user_name()
+    first = place.first_person()
+    if first not in (None, name):
+        raise UsageError(
+            "store_begun_for_another",
+            failed=f"the store at {place.folder} is being made for {first}, and that broke off",
+            state=f"It is not usable yet, and the key in it opens with the passphrase of {first}",
+            next_step=f"Finish it with `actum init --as {first}`, or remove the folder and begin anew",
+        )
     passphrase = _new_passphrase(passphrase_file, name)
     if passphrase is None and name != user_name():
         raise UsageError(

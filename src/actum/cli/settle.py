@@ -34,7 +34,9 @@ UNSETTLED = (OutboxState.CHECK_REQUIRED, OutboxState.DEAD)
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.option("--happened", is_flag=True, help="Your word: it happened. Never an observation.")
 @click.option("--did-not", is_flag=True, help="Your word: it did not happen.")
-@click.option("--stop", is_flag=True, help="Stop waiting: what did not leave never will, what did is left unknown.")
+@click.option(
+    "--stop", is_flag=True, help="Stop waiting: what did not leave never will, what did is left unknown."
+)
 @click.option("--acknowledge", is_flag=True, help="You saw that the turn failed.")
 @passphrase_option
 @store_options
