@@ -32,6 +32,8 @@ Foreign = object
 
 _TEXT = {str}
 _QUICK_INT = 10**18
+# A wrapped object has two levels in canonical bytes, and a number one more than its own.
+_WRITTEN_DEPTH = 2 * MAX_DEPTH + 1
 _keeps_order = msgspec.json.Encoder(order=None)
 _any = msgspec.json.Decoder()
 
@@ -92,7 +94,7 @@ def decode_foreign(data: bytes) -> Any:
     try:
         return _quick_value(data, plain=False)
     except _Unusual:
-        value = _from_canonical_form(parse_foreign(data))
+        value = _from_canonical_form(parse_foreign(data, levels=_WRITTEN_DEPTH))
     if encode_foreign(value) != data:
         raise JsonRefused("not_json", path="", message="these are not canonical bytes of foreign JSON")
     return value
@@ -231,8 +233,6 @@ def _value_of(form: object, depth: int, *, plain: bool) -> object:
     kind = type(form)
     if kind is str or form is None or kind is bool:
         return form
-    if depth >= MAX_DEPTH:
-        raise _Unusual
     if kind is dict:
         members = cast("dict[str, object]", form)
         if len(members) == 1:
@@ -242,11 +242,13 @@ def _value_of(form: object, depth: int, *, plain: bool) -> object:
                 return number.to_plain() if plain else number
             if "$num" in members or "$obj" in members:
                 raise _Unusual
+        if depth >= MAX_DEPTH:
+            raise _Unusual
         keys = list(members)
         if keys != sorted(keys) or not "".join(keys).isascii():
             raise _Unusual
         return {key: _value_of(member, depth + 1, plain=plain) for key, member in members.items()}
-    if kind is list:
+    if kind is list and depth < MAX_DEPTH:
         return [_value_of(item, depth + 1, plain=plain) for item in cast("list[object]", form)]
     raise _Unusual
 

@@ -98,7 +98,7 @@ class _Flaw(ValueError):
         self.code, self.key = code, key
 
 
-def parse_foreign(data: bytes) -> Any:
+def parse_foreign(data: bytes, *, levels: int = MAX_DEPTH) -> Any:
     """Return the foreign value that `data` holds; raise JsonRefused with code and path otherwise."""
     try:
         text = data.decode("utf-8")
@@ -106,7 +106,7 @@ def parse_foreign(data: bytes) -> Any:
         raise JsonRefused("not_utf8", path="", message=f"byte {error.start} is not UTF-8") from error
     if text.startswith("\ufeff"):
         raise JsonRefused("not_json", path="", message="it starts with a byte order mark")
-    _check_depth(text)
+    _check_depth(text, levels)
     try:
         value = _quick.decode(text)
     except _Flaw:
@@ -189,16 +189,16 @@ def _not_json(error: json.JSONDecodeError) -> JsonRefused:
     return JsonRefused("not_json", path="", message=f"{error.msg} (character {error.pos})")
 
 
-def _check_depth(text: str) -> None:
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
+def _check_depth(text: str, levels: int) -> None:
+    if text.count("[") + text.count("{") <= levels:
         return
     depth = 0
     for match in _nesting.finditer(text):
         token = match.group()
         if token in ("[", "{"):
             depth += 1
-            if depth > MAX_DEPTH:
-                raise JsonRefused("too_deep", path="", message=f"it has more than {MAX_DEPTH} levels")
+            if depth > levels:
+                raise JsonRefused("too_deep", path="", message=f"it has more than {levels} levels")
         elif token in ("]", "}"):
             depth -= 1
 

@@ -179,3 +179,16 @@ def _told(value: Any) -> str:
     if isinstance(value, dict):
         return repr(sorted((key, _told(member)) for key, member in value.items()))
     return repr([_told(item) for item in value]) if isinstance(value, list) else repr(value)
+
+
+@pytest.mark.parametrize("bottom", [1, {"$num": "1"}, {"$obj": {}}, "x"])
+def test_the_deepest_value_that_is_written_is_read_again(bottom: Any) -> None:
+    value: Any = bottom
+    for _ in range(63 if isinstance(bottom, dict) else 64):
+        value = {"$obj": value}
+    if isinstance(bottom, dict) and "$obj" in bottom:
+        value = value["$obj"]
+    data = encode_foreign(value)
+    assert to_plain(decode_foreign(data)) == decode_plain(data) == value
+    with pytest.raises(JsonRefused):
+        encode_foreign([value, [value]])
