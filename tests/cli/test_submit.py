@@ -159,3 +159,8 @@ def test_a_binary_file_is_told_in_a_few_lines_and_a_count(desk: Desk) -> None:
     assert answer.code == 2
     assert len(answer.err.splitlines()) == 21
     assert "500 items could not be read" in answer.err
+
+
+def test_a_table_without_a_row_has_no_head(desk: Desk) -> None:
+    answer = desk("submit", "-", "--wait", stdin=b"{}\n")
+    assert (answer.code, "TURN" in answer.out) == (2, False)

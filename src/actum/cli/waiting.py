@@ -99,6 +99,8 @@ def show_turns(kernel: Kernel, turn_ids: Sequence[str]) -> None:
 
 def show(found: Sequence[Activity]) -> None:
     """Print one line for each turn."""
+    if not found:
+        return
     table(("TURN", "WORK", "STATE"), [(one.turn_id, Described(one.title), stand_of(one)) for one in found])
 
 
