@@ -11,7 +11,7 @@ Rules
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TypeVar, cast
@@ -68,11 +68,11 @@ def texts(value: object, *, name: str) -> tuple[str, ...]:
 def ids(value: object) -> list[str]:
     """Return the ids of questions."""
     # Rule 4
-    found: list[object] = [value] if isinstance(value, str) else []
-    if isinstance(value, list | tuple):
-        found = list(cast("list[object]", value))
-    elif not found:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
         raise _malformed(f"the questions are {a_kind(value)}", "Give the id of a question, or a list of ids")
+    found = list(cast("Iterable[object]", value))
     for one in found:
         if not isinstance(one, str):
             raise _malformed(

@@ -20,7 +20,7 @@ from actum.model.errors import RefusedError, UsageError
 from actum.model.grading import ExecutorSaid, LookOutcome
 from actum.model.look import Level, Observation
 from actum.ports.executor import ExecutorReport
-from actum.testing.kernels import Ledger, append_action, confirm_all, open_kernel, perform
+from actum.testing.kernels import PERSON, Ledger, append_action, confirm_all, open_kernel, perform
 
 NONSENSE: list[Any] = [
     {}, 0, 5, True, False, "unreachable", [1], {"error": "connection refused"}, {"n": 0, "more": 1}, {1: 2},
@@ -556,3 +556,9 @@ def test_what_a_function_about_the_arguments_raises_refuses_its_own_proposal_onl
     action = _acts(kernel, lambda n: None, look=lambda n: {"n": 1}, **{role: odd})
     assert action(1).activity().failure_reason == "odd.act: describe_raised"
     assert len(action(2).question_ids()) == 1
+
+
+def test_rule_4_questions_are_named_by_any_collection_of_their_ids(kernel: Kernel) -> None:
+    action = _acts(kernel, lambda n: None, look=lambda n: {"n": 1})
+    for given in (tuple, set, iter):
+        assert len(kernel.confirm(given(action(5).question_ids()), by=PERSON)) == 1
