@@ -70,8 +70,9 @@ def ids(value: object) -> list[str]:
     # Rule 4
     if isinstance(value, str):
         return [value]
+    why = _malformed(f"the questions are {a_kind(value)}", "Give the id of a question, or a list of ids")
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
-        raise _malformed(f"the questions are {a_kind(value)}", "Give the id of a question, or a list of ids")
+        raise why
     found = list(cast("Iterable[object]", value))
     for one in found:
         if not isinstance(one, str):
